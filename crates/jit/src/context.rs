@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::native::Code;
-use rota_vm::engine::{Back, Called, FrameStack, Guest, View};
+use rota_vm::engine::{Back, Begun, Called, FrameStack, Guest, View};
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -39,7 +39,9 @@ pub(crate) struct Context<'a> {
     /// The instruction that calls the host, and what it calls.
     pub(crate) site: u64,
     pub(crate) callee: u64,
-    pub(crate) thunks: Thunks,
+    /// Calls the host from `site`, with r1 to r5 as the guest has them; r0 and its cost.
+    pub(crate) host: unsafe extern "sysv64" fn(*mut Context<'_>) -> Pair,
+    pub(crate) thunks: &'static Thunks,
     guest: &'a mut dyn Guest,
     code: &'a Code,
     panic: Option<Box<dyn Any + Send>>,
@@ -49,11 +51,9 @@ pub(crate) struct Context<'a> {
 #[repr(C)]
 pub(crate) struct Pair(u64, u64);
 
-/// What compiled code calls.
+/// What compiled code seldom calls.
 #[repr(C)]
 pub(crate) struct Thunks {
-    /// Calls the host from `site`, with r1 to r5 as the guest has them; r0 and its cost.
-    pub(crate) host: unsafe extern "sysv64" fn(*mut Context<'_>) -> Pair,
     /// What is left to do of such a call with another cost than expected: instruction, what is needed to
     /// go on, what was expected, r0 and the cost; a [`status`].
     pub(crate) settle: unsafe extern "sysv64" fn(*mut Context<'_>, u64, i64, i64, u64, i64) -> u64,
@@ -71,19 +71,20 @@ pub(crate) struct Thunks {
     pub(crate) interpret: unsafe extern "sysv64" fn(*mut Context<'_>, u64) -> u64,
 }
 
-const THUNKS: Thunks =
-    Thunks { host, settle, load, store, enter, run: run_entered, step, interpret };
+static THUNKS: Thunks = Thunks { settle, load, store, enter, run: run_entered, step, interpret };
 
 impl<'a> Context<'a> {
     pub(crate) fn new(guest: &'a mut dyn Guest, code: &'a Code) -> Self {
+        let Begun { view, left, registers, frames } = guest.begin();
         Self {
-            view: guest.view(),
-            left: *guest.left(),
-            registers: guest.registers().as_mut_ptr(),
-            frames: guest.frames(),
+            view,
+            left,
+            registers,
+            frames,
             site: 0,
             callee: 0,
-            thunks: THUNKS,
+            host,
+            thunks: &THUNKS,
             guest,
             code,
             panic: None,
@@ -97,7 +98,7 @@ impl<'a> Context<'a> {
 
     /// Once compiled code has returned: gives the fuel back, and goes on with a panic of the host.
     pub(crate) fn finish(self) {
-        *self.guest.left() = self.left;
+        self.guest.leave(self.left);
         if let Some(panic) = self.panic {
             std::panic::resume_unwind(panic);
         }

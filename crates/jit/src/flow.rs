@@ -18,7 +18,7 @@ pub(crate) struct Block {
     pub(crate) asks: bool,
     /// The most that is taken from its beginning until fuel is asked for again.
     pub(crate) need: i64,
-    next: Vec<usize>,
+    pub(crate) next: Vec<usize>,
     /// The blocks that it can follow, and none where the function begins.
     pub(crate) from: Vec<Option<usize>>,
 }

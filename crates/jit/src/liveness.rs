@@ -3,7 +3,7 @@
 //! that is run need not be verified: a function can read what its caller left, and the other way round.
 
 use crate::flow::leads;
-use rota_vm::engine::{Alu, Insn, Listing, Operand};
+use rota_vm::engine::{Alu, Change, Insn, Listing, Operand, Simple};
 
 /// A set of r0..=r9.
 pub(crate) type Set = u16;
@@ -36,6 +36,27 @@ fn of(operand: Operand) -> Set {
     match operand {
         Operand::Reg(reg) => one(reg),
         Operand::Imm(_) => 0,
+    }
+}
+
+/// Whether the operand becomes what was there.
+pub(crate) fn fetches(how: Change) -> bool {
+    match how {
+        Change::Add { fetch }
+        | Change::Or { fetch }
+        | Change::And { fetch }
+        | Change::Xor { fetch } => fetch,
+        Change::Exchange => true,
+        Change::CompareExchange => false,
+    }
+}
+
+/// What a helper reads that calls nothing back.
+fn read_by(simple: Simple) -> Set {
+    match simple {
+        Simple::Clock | Simple::Cpu => 0,
+        Simple::Lock | Simple::Unlock => one(1),
+        Simple::Owned => one(1) | one(2) | one(3) | one(4),
     }
 }
 
@@ -104,13 +125,22 @@ impl Liveness {
             Insn::Branch { left, right, .. } => (one(left) | of(right), 0),
             Insn::Load { dst, base, .. } => (one(base), one(dst)),
             Insn::Store { base, value, .. } => (one(base) | of(value), 0),
+            Insn::Change { how, base, src, .. } => {
+                let reads = one(base) | one(src);
+                match how {
+                    Change::CompareExchange => (reads | 1, 1),
+                    _ if fetches(how) => (reads, one(src)),
+                    _ => (reads, 0),
+                }
+            }
             Insn::Lookup { .. } => (one(2), 1),
             Insn::Call { function } => {
                 let callee = listing.functions.get(function).map_or(0, |callee| callee.start);
                 // what it does not write of r0 to r5 is the caller's
                 (self.before(callee) | (after & ARGUMENTS), 1)
             }
-            Insn::CallHost { .. } => (ARGUMENTS | self.inherited, 1),
+            Insn::CallHost { simple: None, .. } => (ARGUMENTS | self.inherited, 1),
+            Insn::CallHost { simple: Some(simple), .. } => (read_by(simple), 1),
             Insn::Exit => (self.at_exit, 0),
             Insn::Other { dst, src } => (one(dst) | one(src) | 1, 0),
             Insn::Jump { .. } | Insn::MayGoto { .. } => (0, 0),

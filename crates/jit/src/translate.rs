@@ -5,15 +5,19 @@
 
 mod alu;
 mod calls;
+mod change;
 mod cold;
 mod compare;
 mod encode;
+mod hints;
+mod kept;
 mod known;
 mod memory;
 mod registers;
+mod simple;
 mod stubs;
 
-use crate::context::{status, Context};
+use crate::context::{status, Context, Thunks};
 use crate::flow::{cost, Flow};
 use crate::liveness::{members, Liveness, Set};
 use cold::Cold;
@@ -22,7 +26,7 @@ use iced_x86::code_asm::registers::{gpr32::*, gpr64::*};
 use iced_x86::code_asm::{AsmRegister64, CodeAssembler, CodeLabel};
 use iced_x86::IcedError;
 use known::{Known, Roots};
-use registers::{context, field, frame_pointer, kept, FUEL, SHIFT, SLOTS, STACK, WIDE, WINDOW};
+use registers::{context, field, frame_pointer, kept, CONTEXT, SHIFT, SLOT, STACK, WIDE, WINDOW};
 use rota_vm::engine::{Insn, Listing, Window};
 use std::mem::offset_of;
 use std::ops::Range;
@@ -56,6 +60,9 @@ struct Translator<'a> {
     stubs: stubs::Stubs,
     roots: Roots,
     known: Known,
+    hints: hints::Hints,
+    /// Where registers may point to, at the instruction at hand.
+    hint: hints::State,
     /// Instructions of the block that come after the one at hand, and their costs.
     rest: i64,
     /// The block of the flow.
@@ -95,6 +102,8 @@ pub(crate) fn translate(
         stubs: stubs::Stubs::default(),
         roots,
         known,
+        hints: hints::Hints::of(listing, &flow),
+        hint: hints::State::nothing(),
         rest: 0,
         block: 0,
         known_after: vec![None; flow.blocks.len()],
@@ -122,10 +131,9 @@ impl Translator<'_> {
             self.a.push(register)?;
         }
         self.a.sub(rsp, self.frame_size())?;
-        self.a.mov(context(0), rdi)?;
-        self.a.mov(FUEL, field(rdi, offset_of!(Context<'_>, left)))?;
+        self.a.mov(CONTEXT, rdi)?;
         self.hand_over_unless_enough(self.flow.blocks[0].need, function.start, 0)?;
-        self.a.mov(r11, field(rdi, offset_of!(Context<'_>, registers)))?;
+        self.a.mov(r11, context(offset_of!(Context<'_>, registers)))?;
         self.a.mov(SHIFT, field(r11, 80))?;
         self.a.mov(frame_pointer(0), SHIFT)?;
         for reg in members(self.liveness.before(function.start)) {
@@ -136,7 +144,7 @@ impl Translator<'_> {
             self.a.mov(STACK, SHIFT)?;
             self.a.shr(SHIFT, 32)?;
             self.a.shl(SHIFT, memory::WINDOW_BITS)?;
-            self.a.add(SHIFT, field(rdi, offset_of!(Context<'_>, view.windows)))?;
+            self.a.add(SHIFT, context(offset_of!(Context<'_>, view.windows)))?;
             self.a.add(STACK, field(SHIFT, offset_of!(Window, shift)))?;
         }
         Ok(())
@@ -145,20 +153,19 @@ impl Translator<'_> {
     /// Registers that are the caller's.
     fn saved(&self) -> Vec<AsmRegister64> {
         let stack = self.uses_stack.then_some(STACK);
-        kept(self.kept).chain(stack).chain([FUEL]).collect()
+        kept(self.kept).chain(stack).chain([CONTEXT]).collect()
     }
 
     /// Bytes of the frame below them: calls are made from addresses that 16 divides, and the return
     /// address is above them.
     fn frame_size(&self) -> i32 {
         let odd = self.saved().len() % 2 == 1;
-        SLOTS + if odd { 0 } else { 8 }
+        SLOT + if odd { 8 } else { 0 }
     }
 
     /// What all ways out of the function share.
     fn ends(&mut self) -> Encoded {
         self.put(self.faulty)?;
-        self.store_fuel(0)?;
         self.a.mov(eax, status::FAULT as u32)?;
         self.put(self.over)?;
         self.return_()
@@ -178,6 +185,7 @@ impl Translator<'_> {
         let block = &flow.blocks[number];
         self.block = number;
         self.known = self.known_before(number);
+        self.hint = self.hints.before(number);
         self.put(self.blocks[number])?;
         if block.asks {
             let start = block.range.start;
@@ -188,7 +196,9 @@ impl Translator<'_> {
         for at in block.range.clone() {
             let insn = &self.listing.insns[at];
             self.rest -= cost(insn);
-            if self.insn(at, insn, following)? {
+            let is_last = self.insn(at, insn, following)?;
+            self.hint.pass(self.listing, insn);
+            if is_last {
                 self.known_after[number] = Some(self.known.clone());
                 return Ok(());
             }
@@ -225,8 +235,14 @@ impl Translator<'_> {
             Insn::Neg { wide, dst } => self.neg(wide, dst)?,
             Insn::SignExtend { wide, bits, dst, src } => self.sign_extend(wide, bits, dst, src)?,
             Insn::Swap { bits, dst } => self.swap(bits, dst)?,
-            Insn::Load { bytes, signed, dst, base, offset } => {
+            Insn::Load { nullable, bytes, signed, dst, base, offset } => {
+                if nullable {
+                    self.fault_if_null(at, base, offset)?;
+                }
                 self.load(at, memory::Bytes { bytes, signed }, dst, base, offset)?;
+            }
+            Insn::Change { bytes, how, base, offset, src } => {
+                self.change(change::At { at, base, offset }, bytes, how, src)?;
             }
             Insn::Store { bytes, base, offset, value } => {
                 self.store(at, bytes, base, offset, value)?;
@@ -240,7 +256,16 @@ impl Translator<'_> {
             }
             Insn::ToArena { arena, dst, src } => self.cast_to_arena(arena, dst, src)?,
             Insn::FromArena { dst, src } => self.cast_from_arena(dst, src)?,
-            Insn::CallHost { callee, cost } => self.call_host(at, callee, cost)?,
+            Insn::CallHost { callee, cost, simple } => {
+                let call = calls::Call {
+                    at,
+                    callee,
+                    expected: cost,
+                    rest: self.rest,
+                    need: self.rest + self.flow.need_after(self.block),
+                };
+                self.call_simple(call, simple)?;
+            }
             Insn::Call { function } => {
                 self.call(at, function)?;
                 self.go_to(at + 1, following)?;
@@ -263,7 +288,6 @@ impl Translator<'_> {
             }
             Insn::Exit => {
                 self.spill(self.liveness.at_exit)?;
-                self.store_fuel(0)?;
                 self.a.mov(eax, status::FINE as u32)?;
                 self.return_()?;
                 return Ok(true);
@@ -326,29 +350,36 @@ impl Translator<'_> {
 
     /// Where the guest's registers are, in `rdi`.
     fn guest_registers(&mut self) -> Encoded {
-        self.a.mov(rdi, context(0))?;
-        self.a.mov(rdi, field(rdi, offset_of!(Context<'_>, registers)))
+        self.a.mov(rdi, context(offset_of!(Context<'_>, registers)))
+    }
+
+    /// Calls one of what is seldom called. `rax` is lost.
+    fn call_thunk(&mut self, offset: usize) -> Encoded {
+        self.a.mov(rax, context(offset_of!(Context<'_>, thunks)))?;
+        self.a.call(field(rax, offset))
     }
 
     /// Takes instructions from the fuel.
     fn take(&mut self, instructions: i64) -> Encoded {
+        let left = context(offset_of!(Context<'_>, left));
         match short(instructions) {
             Some(0) => Ok(()),
-            Some(short) => self.a.sub(FUEL, short),
+            Some(short) => self.a.sub(left, short),
             None => {
                 self.number(rdi, instructions)?;
-                self.a.sub(FUEL, rdi)
+                self.a.sub(left, rdi)
             }
         }
     }
 
     /// The interpreter goes on at an instruction, unless there is as much fuel.
     fn hand_over_unless_enough(&mut self, need: i64, at: usize, spilled: Set) -> Encoded {
+        let left = context(offset_of!(Context<'_>, left));
         match short(need) {
-            Some(need) => self.a.cmp(FUEL, need)?,
+            Some(need) => self.a.cmp(left, need)?,
             None => {
                 self.number(WINDOW, need)?;
-                self.a.cmp(FUEL, WINDOW)?;
+                self.a.cmp(left, WINDOW)?;
             }
         }
         let label = self.a.create_label();
@@ -358,24 +389,10 @@ impl Translator<'_> {
 
     /// The interpreter goes on at an instruction; the guest's registers hold what it reads.
     fn hand_over(&mut self, at: usize) -> Encoded {
-        self.store_fuel(0)?;
+        self.a.mov(rdi, CONTEXT)?;
         self.a.mov(esi, at as u32)?;
-        self.a.call(field(rdi, offset_of!(Context<'_>, thunks.interpret)))?;
+        self.call_thunk(offset_of!(Thunks, interpret))?;
         self.a.jmp(self.over)
-    }
-
-    /// Others count from here on, with `refund` that was taken for later; the context is in `rdi`.
-    fn store_fuel(&mut self, refund: i64) -> Encoded {
-        self.take(-refund)?;
-        self.a.mov(rdi, context(0))?;
-        self.a.mov(field(rdi, offset_of!(Context<'_>, left)), FUEL)
-    }
-
-    /// Counts on, and takes again what is for later.
-    fn take_fuel(&mut self, for_later: i64) -> Encoded {
-        self.a.mov(rdi, context(0))?;
-        self.a.mov(FUEL, field(rdi, offset_of!(Context<'_>, left)))?;
-        self.take(for_later)
     }
 }
 

@@ -75,9 +75,7 @@ impl Running {
             self.args.push(ctx);
         }
         let ctx = self.args[depth];
-        for (at, arg) in args.iter().enumerate() {
-            mem.set_u64(ctx + 8 * at as u64, *arg);
-        }
+        mem.set_all_u64(ctx, args);
         ctx
     }
 

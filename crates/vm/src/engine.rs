@@ -9,8 +9,11 @@
 mod listing;
 
 pub use crate::frames::{Caller, FrameStack, MAX_FRAMES, MAX_LOOPS, STACK_SIZE as FRAME_STACK};
+pub use crate::maps::Owned;
+pub use crate::memory::handle::{MAPS as FIRST_MAP, STRIDE as MAP_STRIDE};
 pub use crate::memory::Window;
-pub use listing::{Alu, Insn, Listing, Operand, Test};
+pub use crate::memory::NULL_PAGE as FIRST_ADDRESS;
+pub use listing::{Alu, Change, Insn, Kept, Listing, Operand, Simple, Test};
 
 use std::sync::Arc;
 
@@ -73,7 +76,7 @@ pub enum Back {
     Fault,
 }
 
-/// What compiled code reads itself.
+/// What compiled code reads itself. A call of the host changes nothing of it but the memory and the CPU.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct View {
@@ -83,15 +86,36 @@ pub struct View {
     pub window_count: u64,
     /// The CPU that the code runs on.
     pub cpu: u64,
+    /// The clock, which stands still meanwhile.
+    pub now_ns: u64,
+    /// What objects of the kernel own in each map, by its number: its handle is
+    /// [`FIRST_MAP`] and so many [`MAP_STRIDE`].
+    pub owned: *const Owned,
+    /// How many maps there are, times the stride.
+    pub maps_end: u64,
+}
+
+/// What compiled code works with. The pointers are good as long as the call is in progress.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    /// As it is now.
+    pub view: View,
+    /// Instructions that are left.
+    pub left: i64,
+    /// r0..=r10; the rest is not used.
+    pub registers: *mut u64,
+    /// Frames.
+    pub frames: *mut FrameStack,
 }
 
 /// A call in progress, as compiled code sees it. Instructions are named by their index in the
 /// [`Listing`].
 pub trait Guest {
-    /// r0..=r10.
-    fn registers(&mut self) -> &mut [u64; 16];
-    /// Instructions that are left.
-    fn left(&mut self) -> &mut i64;
+    /// What there is as a function begins. The registers are r0..=r10; the frames are those that compiled
+    /// code may enter and leave itself: of those that had been there.
+    fn begin(&mut self) -> Begun;
+    /// How many instructions are left at the end.
+    fn leave(&mut self, left: i64);
     /// What may be accessed directly. Calls change it, loads and stores do not. The window of a frame's
     /// stack is never another.
     fn view(&mut self) -> View;
@@ -105,14 +129,12 @@ pub trait Guest {
     /// fault.
     fn step(&mut self, at: usize) -> bool;
     /// Calls the helper or kernel function of the instruction at `at`, which has this number, with r1 to
-    /// r5 in their registers; r0 is in its register, too, and the view is the one behind the call.
+    /// r5 in their registers; r0 is in its register, too, and the view is brought up to date.
     fn call(&mut self, at: usize, callee: usize, view: &mut View) -> Called;
     /// Begins with what the helper at `at` calls back.
     fn call_back(&mut self, at: usize) -> Back;
     /// Goes on with it after the function returned; its frame is left.
     fn called_back(&mut self) -> Back;
-    /// The frames, which compiled code may enter and leave itself: of those that had been there.
-    fn frames(&mut self) -> &mut FrameStack;
     /// Enters a frame for the call at `at`; false is a fault.
     fn enter(&mut self, at: usize) -> bool;
 }

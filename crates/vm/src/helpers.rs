@@ -16,11 +16,17 @@ mod time;
 
 pub use task::RETURNED;
 
+use crate::engine::Simple;
 use crate::host::Host;
 use crate::table::{CallFn, Helper};
 
 fn row<H: Host>(name: &'static str, cost: u32, run: CallFn<H>) -> Helper<H> {
-    Helper { name, cost, run }
+    Helper { name, cost, run, simple: None }
+}
+
+/// One that compiled code does itself.
+fn simple<H: Host>(name: &'static str, cost: u32, run: CallFn<H>, simple: Simple) -> Helper<H> {
+    Helper { simple: Some(simple), ..row(name, cost, run) }
 }
 
 /// All helpers.
@@ -31,10 +37,10 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("map_delete_elem", 60, map::delete),
         row("probe_read", 30, probe::read_kernel),
         row("probe_read_kernel", 30, probe::read_kernel),
-        row("ktime_get_ns", 20, time::ktime),
+        simple("ktime_get_ns", 20, time::ktime, Simple::Clock),
         row("trace_printk", 500, print::trace_printk),
         row("get_prandom_u32", 10, task::random),
-        row("get_smp_processor_id", 1, task::cpu),
+        simple("get_smp_processor_id", 1, task::cpu, Simple::Cpu),
         row("tail_call", 10, control::tail_call),
         row("get_current_pid_tgid", 4, task::pid_tgid),
         row("get_current_comm", 15, task::comm),
@@ -47,14 +53,14 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("map_push_elem", 40, queue::push),
         row("map_pop_elem", 40, queue::pop),
         row("map_peek_elem", 40, queue::peek),
-        row("spin_lock", 10, control::spin_lock),
-        row("spin_unlock", 5, control::spin_unlock),
+        simple("spin_lock", 10, control::spin_lock, Simple::Lock),
+        simple("spin_unlock", 5, control::spin_unlock, Simple::Unlock),
         row("probe_read_user", 30, probe::read_user),
         row("probe_read_user_str", 30, probe::read_user),
         row("jiffies64", 2, time::jiffies),
-        row("ktime_get_boot_ns", 20, time::ktime),
-        row("ktime_get_coarse_ns", 20, time::ktime),
-        row("ktime_get_tai_ns", 20, time::ktime),
+        simple("ktime_get_boot_ns", 20, time::ktime, Simple::Clock),
+        simple("ktime_get_coarse_ns", 20, time::ktime, Simple::Clock),
+        simple("ktime_get_tai_ns", 20, time::ktime, Simple::Clock),
         row("ringbuf_output", 100, ring::output),
         row("ringbuf_reserve", 60, ring::reserve),
         row("ringbuf_submit", 30, ring::submit),
@@ -62,7 +68,7 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("ringbuf_query", 10, ring::query),
         row("per_cpu_ptr", 5, task::per_cpu_ptr),
         row("this_cpu_ptr", 3, task::this_cpu_ptr),
-        row("task_storage_get", 30, storage::task_get),
+        simple("task_storage_get", 30, storage::task_get, Simple::Owned),
         row("task_storage_delete", 80, storage::delete),
         row("for_each_map_elem", 20, control::for_each_map_elem),
         row("snprintf", 300, print::snprintf),
@@ -83,7 +89,7 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("dynptr_read", 20, dynptr::read),
         row("dynptr_write", 20, dynptr::write),
         row("dynptr_data", 5, dynptr::data),
-        row("cgrp_storage_get", 30, storage::cgroup_get),
+        simple("cgrp_storage_get", 30, storage::cgroup_get, Simple::Owned),
         row("cgrp_storage_delete", 80, storage::delete),
         row("perf_event_read", 20, outside::perf_event_read),
         row("perf_event_read_value", 30, outside::perf_event_read_value),

@@ -15,8 +15,8 @@ mod run;
 mod running;
 
 use crate::code::{Code, CodePlace, LimitedCall, State, UncheckedLoad};
-use crate::engine::{End, Engine};
-use crate::error::Fault;
+use crate::engine::{Compiled, End, Engine};
+use crate::error::{Fault, FaultKind};
 use crate::host::Host;
 use crate::places::Places;
 use crate::runtime::Runtime;
@@ -25,6 +25,38 @@ use program::Program;
 use rota_object::image::{FuncId, Image};
 use running::Running;
 use std::sync::Arc;
+
+#[cold]
+fn no_function(func: FuncId) -> Box<Fault> {
+    Box::new(Fault::new(FaultKind::Missing(format!("no function {}", func.0))))
+}
+
+impl<H: Host> Program<H> {
+    #[inline]
+    fn run_compiled(
+        &self,
+        compiled: &dyn Compiled,
+        function: FuncId,
+        state: &mut State<Runtime<H>, H>,
+        rt: &mut Runtime<H>,
+        host: &mut H,
+        left: &mut i64,
+    ) -> Result<bool, Box<Fault>> {
+        let (mut running, fault);
+        running = Running { program: self, state, rt, host, left: *left, fault: None };
+        let end = compiled.run(function.0 as usize, &mut running);
+        (*left, fault) = (running.left, running.fault.take());
+        match (end, fault) {
+            (End::Returned, _) => return Ok(true),
+            (End::Fault, Some(fault)) => return Err(fault),
+            (End::Fault | End::Interpret, _) => {}
+        }
+        let (at, before) = (state.pc, *left);
+        let ran = run::interpret(self, state, rt, host, left);
+        compiled.interpreted(at, before.saturating_sub(*left).try_into().unwrap_or(0));
+        ran
+    }
+}
 
 /// Decodes all functions of an image.
 pub(crate) fn decode<H: Host>(
@@ -47,21 +79,11 @@ impl<H: Host> Code<Runtime<H>, H> for Program<H> {
         host: &mut H,
         left: &mut i64,
     ) -> Result<bool, Box<Fault>> {
-        let compiled = self.compiled.get().and_then(Option::as_ref);
-        if let (Some(function), Some(compiled)) = (state.begins.take(), compiled) {
-            let (mut running, fault);
-            running = Running { program: self, state, rt, host, left: *left, fault: None };
-            let end = compiled.run(function.0 as usize, &mut running);
-            (*left, fault) = (running.left, running.fault.take());
-            match (end, fault) {
-                (End::Returned, _) => return Ok(true),
-                (End::Fault, Some(fault)) => return Err(fault),
-                (End::Fault | End::Interpret, _) => {}
+        if let Some(function) = state.begins.take() {
+            state.pc = self.first_op(function).ok_or_else(|| no_function(function))?;
+            if let Some(compiled) = self.compiled.get().and_then(Option::as_ref) {
+                return self.run_compiled(&**compiled, function, state, rt, host, left);
             }
-            let (at, before) = (state.pc, *left);
-            let ran = run::interpret(self, state, rt, host, left);
-            compiled.interpreted(at, before.saturating_sub(*left).try_into().unwrap_or(0));
-            return ran;
         }
         run::interpret(self, state, rt, host, left)
     }

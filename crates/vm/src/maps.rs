@@ -19,6 +19,7 @@ pub(crate) use queue::Queue;
 pub(crate) use ring::Ring;
 pub use ring::RingBytes;
 pub(crate) use special::{FieldKind, Special};
+pub use storage::Owned;
 pub(crate) use storage::Storage;
 pub(crate) use trie::Trie;
 pub(crate) use user_ring::{Sample, UserRing};
@@ -199,6 +200,14 @@ impl Map {
                 Some((hash.key(slot).to_vec(), value))
             }
             _ => None,
+        }
+    }
+
+    /// What compiled code reads of it. It holds until an entry is placed or deleted.
+    pub(crate) fn owned(&self) -> Owned {
+        match &self.body {
+            Body::Storage(storage) => storage.owned(),
+            _ => Owned::NOTHING,
         }
     }
 

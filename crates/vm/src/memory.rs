@@ -30,7 +30,7 @@ const REUSE_DELAY: usize = 1 << 16;
 
 /// Loads from below this address read 0, as the kernel's exception table makes
 /// loads through NULL pointers to kernel objects do. Larger than any such object.
-const NULL_PAGE: u64 = 1 << 16;
+pub const NULL_PAGE: u64 = 1 << 16;
 
 /// Whether guest code that loads from here goes by a NULL pointer.
 #[inline]
@@ -85,13 +85,23 @@ struct Region {
     data: Box<[u8]>,
     rule: Rule,
     name: u32,
-    /// It is never freed, and stays what it is.
-    lasts: bool,
+    stays: Stays,
+}
+
+/// For how long a region has its size, and may be accessed as it may now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stays {
+    /// Until it is freed.
+    Free,
+    /// Until [`Memory::end`]. Its bytes may become somebody else's.
+    Kept,
+    /// As long as the address space, where it is.
+    Lasts,
 }
 
 impl Region {
     fn new(data: Box<[u8]>, rule: Rule, name: u32) -> Self {
-        Self { data, rule, name, lasts: false }
+        Self { data, rule, name, stays: Stays::Free }
     }
 }
 
@@ -226,7 +236,24 @@ impl Memory {
     pub(crate) fn alloc_lasting(&mut self, name: &str, size: u32) -> u64 {
         let name = self.name_id(name);
         let region = Region::new(zeroed(size), Rule::Plain, name);
-        self.insert(Region { lasts: true, ..region })
+        self.insert(Region { stays: Stays::Lasts, ..region })
+    }
+
+    /// From now on a region is there until [`Memory::end`], with the same size and rights.
+    pub(crate) fn keep(&mut self, addr: u64) {
+        if let Some(region) = self.regions.get_mut((addr >> 32) as usize) {
+            region.stays = Stays::Kept;
+        }
+    }
+
+    /// Frees a region that was kept: no code runs any more that counts on it.
+    pub(crate) fn end(&mut self, addr: u64) {
+        if let Some(region) = self.regions.get_mut((addr >> 32) as usize) {
+            if region.stays == Stays::Kept {
+                region.stays = Stays::Free;
+            }
+        }
+        self.free(addr);
     }
 
     /// Registers the layout of a kernel type.
@@ -274,10 +301,10 @@ impl Memory {
     }
 
     /// Ends the life of the region that holds `addr`: later guest access faults.
-    /// An address of no live region is ignored, and so is that of one that lasts.
+    /// An address of no live region is ignored, and so is that of one that stays.
     pub fn free(&mut self, addr: u64) {
         let id = (addr >> 32) as u32;
-        if id == 0 || !self.is_live(addr) || self.regions[id as usize].lasts {
+        if id == 0 || !self.is_live(addr) || self.regions[id as usize].stays != Stays::Free {
             return;
         }
         let freed = self.name_id("freed memory");
@@ -306,7 +333,7 @@ impl Memory {
     pub fn set_perm(&mut self, addr: u64, perm: Perm) {
         if let Some(region) = self.regions.get_mut((addr >> 32) as usize) {
             match (region.rule, perm) {
-                _ if region.lasts => {}
+                _ if region.stays != Stays::Free => {}
                 (Rule::Plain, Perm::ReadOnly) => region.rule = Rule::ReadOnly,
                 (Rule::ReadOnly, Perm::ReadWrite) => region.rule = Rule::Plain,
                 _ => {}

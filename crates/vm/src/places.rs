@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where an instance has what its code refers to.
 
+use crate::engine::Kept;
 use crate::maps::ArrayPlace;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub(crate) struct Places {
     pub(crate) arrays: Vec<Option<ArrayPlace>>,
     /// Address of the arena, 0 if there is none.
     pub(crate) arena: u64,
+    /// Regions of arrays.
+    pub(crate) kept: Vec<Kept>,
     /// Frozen contents by address.
     pub(crate) frozen: FxHashMap<u64, Arc<[u8]>>,
 }

@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::error::Fault;
 use crate::host::Host;
 use crate::layout::Layout;
-use crate::maps::Map;
+use crate::maps::{Map, Owned};
 use crate::memory::handle;
 use crate::objects::Objects;
 use crate::places::Places;
@@ -57,6 +57,8 @@ pub struct Runtime<H> {
     code: Arc<dyn Code<Self, H>>,
     pub(crate) places: Arc<Places>,
     pub(crate) maps: Vec<Map>,
+    /// What compiled code reads of each map.
+    pub(crate) owned: Vec<Owned>,
     /// Calls that are over, kept for their stacks. Boxed, as they are moved in and out.
     #[allow(clippy::vec_box)]
     idle: Vec<Box<Call<Self, H>>>,
@@ -64,6 +66,8 @@ pub struct Runtime<H> {
     /// How often its code went on.
     runs: u64,
     budget: u64,
+    /// Nothing of it may run any more.
+    ended: bool,
     charged: i64,
     callback: Option<Box<dyn Callback<Self, H>>>,
     pub(crate) timers: Timers,
@@ -88,11 +92,13 @@ impl<H: Host> Runtime<H> {
             image,
             code,
             places,
+            owned: maps.iter().map(Map::owned).collect(),
             maps,
             idle: Vec::new(),
             depth: 0,
             runs: 0,
             budget: DEFAULT_BUDGET,
+            ended: false,
             charged: 0,
             callback: None,
             timers: Timers::default(),
@@ -124,7 +130,11 @@ impl<H: Host> Runtime<H> {
     }
 
     pub(crate) fn budget(&self) -> u64 {
-        self.budget
+        if self.ended {
+            0
+        } else {
+            self.budget
+        }
     }
 
     /// Adds to the instruction count of the running call: for kernel functions whose

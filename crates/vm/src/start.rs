@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From an image to a running instance: its maps are made, its code is decoded.
 
+use crate::engine::Kept;
 use crate::error::StartError;
 use crate::host::Host;
 use crate::interpreter::decode;
@@ -51,6 +52,7 @@ fn create_maps<H: Host>(image: &Image, host: &mut H) -> Result<(Vec<Map>, Places
         ksyms: Vec::new(),
         arrays: Vec::new(),
         arena: 0,
+        kept: Vec::new(),
         frozen: FxHashMap::default(),
     };
     let mut maps = Vec::new();
@@ -69,10 +71,16 @@ fn create_maps<H: Host>(image: &Image, host: &mut H) -> Result<(Vec<Map>, Places
             }
             _ => {}
         }
-        places.arrays.push(match &map.body {
+        let array = match &map.body {
             Body::Array(array) => Some(array.place()),
             _ => None,
-        });
+        };
+        places.kept.extend(array.map(|array| Kept {
+            region: (array.base >> 32) as u32,
+            bytes: host.memory().own_bytes(array.base),
+            storable: !def.read_only,
+        }));
+        places.arrays.push(array);
         places.values.push(base);
         maps.push(map);
     }

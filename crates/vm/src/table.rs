@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which helpers and kernel functions exist for hosted code.
 
+use crate::engine::Simple;
 use crate::error::Fault;
 use crate::helper_names;
 use crate::host::Host;
@@ -40,6 +41,8 @@ pub struct Helper<H> {
     pub cost: u32,
     /// The implementation.
     pub run: CallFn<H>,
+    /// What compiled code does in its place.
+    pub simple: Option<Simple>,
 }
 
 /// The helpers and kernel functions that hosted code may call.

@@ -126,7 +126,7 @@ impl Translator<'_> {
             Operand::Reg(src) => self.source(src, WINDOW)?,
         };
         if src == WINDOW {
-            self.known.window = None;
+            self.known.lose_window();
         }
         if src == rcx && register != rcx {
             return self.shift_by_cl(op, wide, register);
@@ -191,7 +191,7 @@ impl Translator<'_> {
             }
             self.a.je(by_zero)?;
         }
-        self.known.window = None;
+        self.known.lose();
         self.a.mov(SHIFT, rax)?;
         self.a.mov(WINDOW, rdx)?;
         if register != rax {

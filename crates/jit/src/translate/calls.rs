@@ -2,9 +2,9 @@
 //! Calls: of functions, of helpers and kernel functions, and of what runs single instructions.
 
 use super::cold::Cold;
-use super::registers::{context, field, frame_pointer, CLOBBERED, WIDE};
+use super::registers::{context, field, frame_pointer, CLOBBERED, CONTEXT, WIDE};
 use super::{short, Encoded, Translator};
-use crate::context::Context;
+use crate::context::{Context, Thunks};
 use crate::liveness::{members, Set, ARGUMENTS, KEPT};
 use crate::native::NEVER;
 use iced_x86::code_asm::registers::{gpr32::*, gpr64::*};
@@ -16,12 +16,24 @@ use std::mem::{offset_of, size_of};
 const CALLER_BITS: i32 = 6;
 const _: () = assert!(size_of::<Caller>() == 1 << CALLER_BITS);
 
+/// A call of a helper or kernel function.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) at: usize,
+    pub(super) callee: u32,
+    /// What it costs if it charges nothing more.
+    pub(super) expected: u32,
+    /// Taken for the instructions of the block that come after it.
+    pub(super) rest: i64,
+    /// What is needed to go on.
+    pub(super) need: i64,
+}
+
 impl Translator<'_> {
     /// Calls one of those that are told of an instruction only; of r0 to r5, keeps these. The status is
     /// in `edi`.
     fn call_at(&mut self, offset: usize, at: usize, keeps: Set) -> Encoded {
         let saved: Vec<AsmRegister64> = members(keeps & CLOBBERED).map(|reg| WIDE[reg]).collect();
-        self.a.mov(rdi, context(0))?;
         for &register in &saved {
             self.a.push(register)?;
         }
@@ -30,8 +42,9 @@ impl Translator<'_> {
         if odd {
             self.a.sub(rsp, 8)?;
         }
+        self.a.mov(rdi, CONTEXT)?;
         self.a.mov(esi, at as u32)?;
-        self.a.call(field(rdi, offset))?;
+        self.call_thunk(offset)?;
         self.a.mov(edi, eax)?;
         if odd {
             self.a.add(rsp, 8)?;
@@ -39,7 +52,7 @@ impl Translator<'_> {
         for &register in saved.iter().rev() {
             self.a.pop(register)?;
         }
-        self.known.window = None;
+        self.known.lose();
         Ok(())
     }
 
@@ -48,7 +61,7 @@ impl Translator<'_> {
         let touched = (1 << dst | 1 << src | 1) & (ARGUMENTS | KEPT | 1);
         let after = self.liveness.before(at + 1);
         self.spill(touched)?;
-        self.call_at(offset_of!(Context<'_>, thunks.step), at, after & !touched)?;
+        self.call_at(offset_of!(Thunks, step), at, after & !touched)?;
         self.a.test(edi, edi)?;
         let fine = self.a.create_label();
         self.a.je(fine)?;
@@ -58,10 +71,8 @@ impl Translator<'_> {
         if dst == 10 || src == 10 {
             // It may have changed the frame pointer, which is nothing that is compiled.
             self.spill(after & !touched)?;
-            self.store_fuel(self.rest)?;
-            self.a.mov(esi, at as u32 + 1)?;
-            self.a.call(field(rdi, offset_of!(Context<'_>, thunks.interpret)))?;
-            self.a.jmp(self.over)?;
+            self.take(-self.rest)?;
+            self.hand_over(at + 1)?;
             return Ok(true);
         }
         self.reload(touched & after)?;
@@ -69,13 +80,14 @@ impl Translator<'_> {
     }
 
     /// Calls a helper or kernel function.
-    pub(super) fn call_host(&mut self, at: usize, callee: u32, expected: u32) -> Encoded {
+    pub(super) fn call_host(&mut self, call: Call) -> Encoded {
+        let Call { at, callee, expected, rest, need } = call;
         self.spill(ARGUMENTS)?;
-        self.a.mov(rdi, context(0))?;
-        self.a.mov(field(rdi, offset_of!(Context<'_>, site)), at as i32)?;
-        self.a.mov(field(rdi, offset_of!(Context<'_>, callee)), callee as i32)?;
-        self.a.call(field(rdi, offset_of!(Context<'_>, thunks.host)))?;
-        self.known.window = None;
+        self.a.mov(rdi, CONTEXT)?;
+        self.a.mov(context(offset_of!(Context<'_>, site)), at as i32)?;
+        self.a.mov(context(offset_of!(Context<'_>, callee)), callee as i32)?;
+        self.a.call(context(offset_of!(Context<'_>, host)))?;
+        self.known.lose();
         self.forget(0);
         match short(i64::from(expected)) {
             Some(expected) => self.a.cmp(rdx, expected)?,
@@ -87,7 +99,6 @@ impl Translator<'_> {
         let (label, back) = (self.a.create_label(), self.a.create_label());
         self.a.jne(label)?;
         self.put(back)?;
-        let (rest, need) = (self.rest, self.rest + self.flow.need_after(self.block));
         self.cold.push(Cold::Settle { label, back, at, expected, rest, need });
         // They are where the call had them.
         self.reload(ARGUMENTS & self.liveness.before(at + 1))
@@ -100,7 +111,6 @@ impl Translator<'_> {
         let after = self.liveness.before(at + 1);
         let [enter, entered, run, returned] = std::array::from_fn(|_| self.a.create_label());
         self.spill(self.liveness.before(callee))?;
-        self.store_fuel(0)?;
         self.enter_frame(at, after & KEPT, enter)?;
         self.put(entered)?;
         let place = (self.places)(function).map_or(0, |place| place.expose_provenance());
@@ -108,13 +118,13 @@ impl Translator<'_> {
         self.a.mov(rax, qword_ptr(rax))?;
         self.a.cmp(rax, NEVER as i32)?;
         self.a.jbe(run)?;
+        self.a.mov(rdi, CONTEXT)?;
         self.a.call(rax)?;
         self.put(returned)?;
         self.a.test(eax, eax)?;
         self.a.jne(self.over)?;
         self.leave_frame()?;
-        self.take_fuel(0)?;
-        self.known.window = None;
+        self.known.lose();
         (0..6).for_each(|reg| self.forget(reg));
         let need = self.flow.need_after(self.block);
         self.hand_over_unless_enough(need, at + 1, after & KEPT)?;
@@ -123,10 +133,10 @@ impl Translator<'_> {
         self.reload(CLOBBERED & after)
     }
 
-    /// The context is in `rdi`, and no argument in a register any more.
+    /// No argument is in a register any more.
     fn enter_frame(&mut self, at: usize, kept: Set, unless: CodeLabel) -> Encoded {
         let (frames, caller, free) = (r10, r11, rcx);
-        self.a.mov(frames, field(rdi, offset_of!(Context<'_>, frames)))?;
+        self.a.mov(frames, context(offset_of!(Context<'_>, frames)))?;
         self.a.mov(caller, field(frames, offset_of!(FrameStack, depth)))?;
         self.a.cmp(caller, MAX_FRAMES as i32 - 1)?;
         self.a.jae(unless)?;
@@ -146,15 +156,14 @@ impl Translator<'_> {
         self.a.mov(free, field(frames, offset_of!(FrameStack, loops_left)))?;
         self.a.mov(field(caller, offset_of!(Caller, loops_left)), free)?;
         self.a.mov(field(frames, offset_of!(FrameStack, loops_left)), MAX_LOOPS as i32)?;
-        self.a.mov(free, field(rdi, offset_of!(Context<'_>, registers)))?;
+        self.a.mov(free, context(offset_of!(Context<'_>, registers)))?;
         self.a.mov(field(free, 80), rax)
     }
 
     /// r6 to r9 are here as they were.
     fn leave_frame(&mut self) -> Encoded {
         let (frames, caller, free) = (r10, r11, rcx);
-        self.a.mov(rdi, context(0))?;
-        self.a.mov(frames, field(rdi, offset_of!(Context<'_>, frames)))?;
+        self.a.mov(frames, context(offset_of!(Context<'_>, frames)))?;
         self.a.mov(caller, field(frames, offset_of!(FrameStack, depth)))?;
         self.a.sub(caller, 1)?;
         self.a.mov(field(frames, offset_of!(FrameStack, depth)), caller)?;
@@ -163,15 +172,14 @@ impl Translator<'_> {
         self.a.mov(free, qword_ptr(frames + caller + loops as i32))?;
         self.a.mov(field(frames, offset_of!(FrameStack, loops_left)), free)?;
         self.a.mov(free, frame_pointer(0))?;
-        self.a.mov(rax, field(rdi, offset_of!(Context<'_>, registers)))?;
+        self.a.mov(rax, context(offset_of!(Context<'_>, registers)))?;
         self.a.mov(field(rax, 80), free)
     }
 
     /// Counts a loop: goes to the target once there may be no more.
     pub(super) fn may_loop(&mut self, target: usize) -> Encoded {
         let loops = offset_of!(FrameStack, loops_left);
-        self.a.mov(rdi, context(0))?;
-        self.a.mov(rdi, field(rdi, offset_of!(Context<'_>, frames)))?;
+        self.a.mov(rdi, context(offset_of!(Context<'_>, frames)))?;
         self.a.cmp(field(rdi, loops), 0)?;
         self.a.je(self.target(target))?;
         self.a.sub(field(rdi, loops), 1)

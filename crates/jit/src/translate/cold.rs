@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is seldom gone to. It is put behind the function, so that it is not in the way.
 
+use super::calls::Call;
 use super::memory::Bytes;
-use super::registers::{context, field, frame_pointer, WIDE, WINDOW};
+use super::registers::{context, frame_pointer, CONTEXT, WIDE, WINDOW};
 use super::stubs::Stub;
 use super::{short, Encoded, Translator};
-use crate::context::Context;
+use crate::context::{Context, Thunks};
 use crate::liveness::{Set, KEPT};
 use iced_x86::code_asm::registers::{gpr16::di, gpr32::*, gpr64::*, gpr8::dil};
 use iced_x86::code_asm::CodeLabel;
@@ -44,6 +45,12 @@ pub(super) enum Cold {
     },
     /// There was no frame yet at the callee's depth, or there may be none.
     Enter { label: CodeLabel, back: CodeLabel, at: usize, kept: Set },
+    /// What a simple helper leaves to the host.
+    Call { label: CodeLabel, back: CodeLabel, call: Call },
+    /// An instruction that the interpreter does this time.
+    Step { label: CodeLabel, back: CodeLabel, at: usize, dst: u8, src: u8, rest: i64 },
+    /// One that is a fault.
+    Fault { label: CodeLabel, at: usize, src: u8, rest: i64 },
     /// A function that is not compiled yet.
     Run { label: CodeLabel, back: CodeLabel, function: usize },
     /// After a call of the host: a fault, a callback, or more work than usual.
@@ -60,8 +67,11 @@ pub(super) enum Cold {
 
 impl Translator<'_> {
     pub(super) fn cold_parts(&mut self) -> Encoded {
-        for part in std::mem::take(&mut self.cold) {
-            self.cold_part(part)?;
+        // some have parts of their own
+        while !self.cold.is_empty() {
+            for part in std::mem::take(&mut self.cold) {
+                self.cold_part(part)?;
+            }
         }
         Ok(())
     }
@@ -75,7 +85,7 @@ impl Translator<'_> {
             }
             Cold::NoWindow { label, back } => {
                 self.put(label)?;
-                self.a.mov(WINDOW, field(rdi, offset_of!(Context<'_>, view.windows)))?;
+                self.a.mov(WINDOW, context(offset_of!(Context<'_>, view.windows)))?;
                 self.a.jmp(back)
             }
             Cold::Load { label, back, at, what, dst, base, offset, rest, stub } => {
@@ -101,34 +111,52 @@ impl Translator<'_> {
             Cold::Enter { label, back, at, kept } => {
                 self.put(label)?;
                 self.spill(kept)?;
-                self.a.mov(rdi, context(0))?;
+                self.a.mov(rdi, CONTEXT)?;
                 self.a.mov(esi, at as u32)?;
-                self.a.call(field(rdi, offset_of!(Context<'_>, thunks.enter)))?;
+                self.call_thunk(offset_of!(Thunks, enter))?;
                 self.a.test(eax, eax)?;
                 self.a.jne(self.over)?;
-                self.a.mov(rdi, context(0))?;
                 self.a.jmp(back)
+            }
+            Cold::Call { label, back, call } => {
+                self.put(label)?;
+                self.call_host(call)?;
+                self.a.jmp(back)
+            }
+            Cold::Step { label, back, at, dst, src, rest } => {
+                self.put(label)?;
+                self.rest = rest;
+                self.step(at, dst, src)?;
+                self.a.jmp(back)
+            }
+            Cold::Fault { label, at, src, rest } => {
+                self.put(label)?;
+                self.rest = rest;
+                self.step(at, src, src)?;
+                self.a.jmp(self.faulty)
             }
             Cold::Run { label, back, function } => {
                 self.put(label)?;
+                self.a.mov(rdi, CONTEXT)?;
                 self.a.mov(esi, function as u32)?;
-                self.a.call(field(rdi, offset_of!(Context<'_>, thunks.run)))?;
+                self.call_thunk(offset_of!(Thunks, run))?;
                 self.a.jmp(back)
             }
             Cold::Settle { label, back, at, expected, rest, need } => {
                 self.put(label)?;
                 let after = self.liveness.before(at + 1);
                 self.spill((after | self.liveness.inherited) & KEPT)?;
-                self.store_fuel(rest)?;
+                self.take(-rest)?;
+                self.a.mov(rdi, CONTEXT)?;
                 self.a.mov(r9, rdx)?;
                 self.a.mov(r8, rax)?;
                 self.a.mov(ecx, expected)?;
                 self.number(rdx, need)?;
                 self.a.mov(esi, at as u32)?;
-                self.a.call(field(rdi, offset_of!(Context<'_>, thunks.settle)))?;
+                self.call_thunk(offset_of!(Thunks, settle))?;
                 self.a.test(eax, eax)?;
                 self.a.jne(self.over)?;
-                self.take_fuel(rest)?;
+                self.take(rest)?;
                 self.reload(1 & after)?;
                 self.a.jmp(back)
             }

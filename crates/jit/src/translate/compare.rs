@@ -39,7 +39,7 @@ impl Translator<'_> {
             Operand::Reg(reg) => {
                 let right = self.source(reg, WINDOW)?;
                 if right == WINDOW {
-                    self.known.window = None;
+                    self.known.lose_window();
                 }
                 right
             }
@@ -53,7 +53,7 @@ impl Translator<'_> {
                         (_, false) => self.a.cmp(low(left), by),
                     };
                 }
-                self.known.window = None;
+                self.known.lose_window();
                 self.number(WINDOW, number)?;
                 WINDOW
             }

@@ -42,11 +42,13 @@ pub(super) struct Bytes {
 }
 
 /// Where bytes are.
-enum Place {
+pub(super) enum Place {
     /// There, in this process.
     There(AsmMemoryOperand),
-    /// There, unless this label was gone to.
+    /// There, unless this label was gone to, with the window at hand.
     Perhaps(AsmMemoryOperand, CodeLabel),
+    /// The same without a window.
+    Hinted(AsmMemoryOperand, CodeLabel),
     /// Only the guest's memory knows.
     Unknown,
 }
@@ -69,6 +71,10 @@ impl Translator<'_> {
             Place::Perhaps(from, label) => {
                 self.load_from(what, dst, from)?;
                 Some((label, Stub::Load(what.bytes)))
+            }
+            Place::Hinted(from, label) => {
+                self.load_from(what, dst, from)?;
+                Some((label, Stub::LoadAnywhere(what.bytes)))
             }
             Place::Unknown => Some((self.jump_to_cold()?, Stub::LoadAnywhere(what.bytes))),
         };
@@ -99,6 +105,10 @@ impl Translator<'_> {
                 self.store_to(bytes, to, value)?;
                 Some((label, Stub::Store(bytes)))
             }
+            Place::Hinted(to, label) => {
+                self.store_to(bytes, to, value)?;
+                Some((label, Stub::StoreAnywhere(bytes)))
+            }
             Place::Unknown => Some((self.jump_to_cold()?, Stub::StoreAnywhere(bytes))),
         };
         if let Some((label, stub)) = otherwise {
@@ -118,7 +128,13 @@ impl Translator<'_> {
     }
 
     /// Looks where bytes are; `limit` is the field of a window that has how many there are.
-    fn place(&mut self, bytes: u32, base: u8, offset: i32, limit: usize) -> Encoded<Place> {
+    pub(super) fn place(
+        &mut self,
+        bytes: u32,
+        base: u8,
+        offset: i32,
+        limit: usize,
+    ) -> Encoded<Place> {
         let Sum { root, distance } = self.known.of(base);
         let sum = Sum { root, distance: distance + i64::from(offset) };
         let behind = i64::from(bytes) - 1;
@@ -130,10 +146,13 @@ impl Translator<'_> {
         let (Some(&register), Some(last)) = (register, short(i64::from(offset) + behind)) else {
             return Ok(Place::Unknown);
         };
+        if let Some(place) = self.place_in_kept(bytes, base, offset, limit)? {
+            return Ok(place);
+        }
         if !self.known.in_window(sum) {
             self.find_window(register, offset)?;
             let found = Sum { root, distance: distance + i64::from(offset.min(0)) };
-            self.known.window = Some(found);
+            self.known.found(found);
         }
         // An offset below 2^31 and a short way do not leave 32 bits.
         let unlikely = self.a.create_label();
@@ -147,7 +166,6 @@ impl Translator<'_> {
     /// is in the upper half of what a region can have, that of region 0, which is empty.
     fn find_window(&mut self, register: AsmRegister64, offset: i32) -> Encoded {
         let (none, found) = (self.a.create_label(), self.a.create_label());
-        self.a.mov(rdi, context(0))?;
         if offset < 0 {
             self.a.lea(WINDOW, register + offset)?;
         } else {
@@ -156,10 +174,10 @@ impl Translator<'_> {
         self.a.test(low(WINDOW), low(WINDOW))?;
         self.a.js(none)?;
         self.a.shr(WINDOW, 32)?;
-        self.a.cmp(WINDOW, field(rdi, offset_of!(Context<'_>, view.window_count)))?;
+        self.a.cmp(WINDOW, context(offset_of!(Context<'_>, view.window_count)))?;
         self.a.jae(none)?;
         self.a.shl(WINDOW, WINDOW_BITS)?;
-        self.a.add(WINDOW, field(rdi, offset_of!(Context<'_>, view.windows)))?;
+        self.a.add(WINDOW, context(offset_of!(Context<'_>, view.windows)))?;
         self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, shift)))?;
         self.put(found)?;
         self.cold.push(Cold::NoWindow { label: none, back: found });
@@ -231,9 +249,7 @@ impl Translator<'_> {
         self.a.imul_2(rax, rdi)?;
         if cpu_stride != 0 {
             self.a.mov(edi, cpu_stride)?;
-            self.known.window = None;
-            self.a.mov(WINDOW, context(0))?;
-            self.a.imul_2(rdi, field(WINDOW, offset_of!(Context<'_>, view.cpu)))?;
+            self.a.imul_2(rdi, context(offset_of!(Context<'_>, view.cpu)))?;
             self.a.add(rax, rdi)?;
         }
         self.number(rdi, base as i64)?;

@@ -2,7 +2,7 @@
 //! Which register of the computer holds what.
 //!
 //! The guest's r1 to r5 are where a function of the System V ABI has its second to sixth argument, r6 to
-//! r9 where it has to keep what was there: so a call of the host moves nothing. `r12` has the fuel, `rbp`
+//! r9 where it has to keep what was there: so a call of the host moves nothing. `r12` has the context, `rbp`
 //! the host's address of the frame pointer. `rdi`, [`SHIFT`] and [`WINDOW`] are free between instructions,
 //! but for what [`Known`](super::known::Known) says of the latter two.
 
@@ -21,8 +21,8 @@ pub(super) const QUARTER: [AsmRegister16; 10] = [ax, si, dx, cx, r8w, r9w, bx, r
 /// Low bytes of these.
 pub(super) const BYTE: [AsmRegister8; 10] = [al, sil, dl, cl, r8b, r9b, bl, r13b, r14b, r15b];
 
-/// Instructions left, those of the block that runs already taken.
-pub(super) const FUEL: AsmRegister64 = r12;
+/// The context, which has the instructions that are left: those of the block that runs already taken.
+pub(super) const CONTEXT: AsmRegister64 = r12;
 /// Where the frame's stack is in this process: what the frame pointer points to.
 pub(super) const STACK: AsmRegister64 = rbp;
 /// Of the window at hand: from the guest's addresses to this process's.
@@ -32,20 +32,20 @@ pub(super) const WINDOW: AsmRegister64 = r11;
 
 /// Registers of the guest that calls do not keep.
 pub(super) const CLOBBERED: Set = ARGUMENTS | 1;
-/// Bytes of a frame for the guest's frame pointer and the context's address.
-pub(super) const SLOTS: i32 = 16;
+/// Bytes of a frame for the guest's frame pointer.
+pub(super) const SLOT: i32 = 8;
 
 /// The guest's frame pointer, with `pushed` bytes on top of the frame.
 pub(super) fn frame_pointer(pushed: i32) -> AsmMemoryOperand {
     qword_ptr(rsp + pushed)
 }
 
-/// Where the context is, likewise.
-pub(super) fn context(pushed: i32) -> AsmMemoryOperand {
-    qword_ptr(rsp + 8 + pushed)
+/// A field of the context.
+pub(super) fn context(offset: usize) -> AsmMemoryOperand {
+    field(CONTEXT, offset)
 }
 
-/// A field behind the context's address.
+/// A field behind an address.
 pub(super) fn field(base: AsmRegister64, offset: usize) -> AsmMemoryOperand {
     qword_ptr(base + offset as i32)
 }

@@ -5,9 +5,9 @@
 //! Above a stub's return address are the access's instruction, and of a store its value. The address is
 //! in `rdi`. As it returns, the zero flag says that it went well, and `rdi` is what was loaded.
 
-use super::registers::{context, field, CLOBBERED, FUEL, SHIFT, WIDE, WINDOW};
+use super::registers::{field, CLOBBERED, CONTEXT, SHIFT, WIDE, WINDOW};
 use super::{Encoded, Translator};
-use crate::context::Context;
+use crate::context::Thunks;
 use iced_x86::code_asm::registers::{gpr16::di, gpr32::*, gpr64::*, gpr8::dil};
 use iced_x86::code_asm::{
     byte_ptr, dword_ptr, qword_ptr, word_ptr, AsmRegister32, AsmRegister64, CodeLabel,
@@ -123,7 +123,7 @@ impl Translator<'_> {
 
     /// Returns; `other` is behind that, with the registers as they were.
     fn end_access(&mut self, other: CodeLabel) -> Encoded {
-        self.a.cmp(FUEL, FUEL)?;
+        self.a.cmp(rsp, rsp)?;
         self.a.ret()?;
         self.put(other)?;
         self.a.pop(rdi)?;
@@ -164,9 +164,9 @@ impl Translator<'_> {
         let above = saved_bytes();
         self.a.mov(rdx, rdi)?;
         self.a.mov(rsi, qword_ptr(rsp + above + 8))?;
-        self.a.mov(rdi, context(above + 16))?;
+        self.a.mov(rdi, CONTEXT)?;
         self.a.mov(ecx, bytes)?;
-        self.a.call(field(rdi, offset_of!(Context<'_>, thunks.load)))?;
+        self.call_thunk(offset_of!(Thunks, load))?;
         self.a.mov(rdi, rax)?;
         self.a.test(edx, edx)?;
         self.restore()?;
@@ -181,9 +181,9 @@ impl Translator<'_> {
         self.a.mov(rdx, rdi)?;
         self.a.mov(rsi, qword_ptr(rsp + above + 8))?;
         self.a.mov(r8, qword_ptr(rsp + above + 16))?;
-        self.a.mov(rdi, context(above + 24))?;
+        self.a.mov(rdi, CONTEXT)?;
         self.a.mov(ecx, bytes)?;
-        self.a.call(field(rdi, offset_of!(Context<'_>, thunks.store)))?;
+        self.call_thunk(offset_of!(Thunks, store))?;
         self.a.test(eax, eax)?;
         self.restore()?;
         self.a.lea(rsp, rsp + 8)?;

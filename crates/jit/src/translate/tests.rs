@@ -2,7 +2,7 @@
 use super::translate;
 use crate::liveness::Liveness;
 use proptest::prelude::*;
-use rota_vm::engine::{Alu, Insn, Listing, Operand, Test};
+use rota_vm::engine::{Alu, Change, Insn, Kept, Listing, Operand, Simple, Test};
 
 /// Numbers that some forms of instructions have no room for.
 fn number() -> impl Strategy<Value = u64> {
@@ -28,6 +28,24 @@ fn test() -> impl Strategy<Value = Test> {
     prop::sample::select(all)
 }
 
+fn change() -> impl Strategy<Value = Change> {
+    any::<bool>().prop_flat_map(|fetch| {
+        prop::sample::select(vec![
+            Change::Add { fetch },
+            Change::Or { fetch },
+            Change::And { fetch },
+            Change::Xor { fetch },
+            Change::Exchange,
+            Change::CompareExchange,
+        ])
+    })
+}
+
+fn simple() -> impl Strategy<Value = Option<Simple>> {
+    use Simple::*;
+    prop::option::of(prop::sample::select(vec![Lock, Unlock, Clock, Cpu, Owned]))
+}
+
 /// Any instruction of a function of so many.
 fn insn(count: usize) -> impl Strategy<Value = Insn> {
     let (reg, bytes) = (|| 0u8..11, || prop::sample::select(vec![1u32, 2, 4, 8]));
@@ -49,8 +67,18 @@ fn insn(count: usize) -> impl Strategy<Value = Insn> {
             |(test, wide, left, right, target)| Insn::Branch { test, wide, left, right, target }
         ),
         target().prop_map(|target| Insn::MayGoto { target }),
-        (bytes(), wide(), reg(), reg(), any::<i32>()).prop_map(
-            |(bytes, signed, dst, base, offset)| Insn::Load { bytes, signed, dst, base, offset }
+        (bytes(), [wide(), wide()], reg(), 0u8..10, any::<i32>()).prop_map(
+            |(bytes, [signed, nullable], dst, base, offset)| Insn::Load {
+                nullable,
+                bytes,
+                signed,
+                dst,
+                base,
+                offset
+            }
+        ),
+        (prop::sample::select(vec![4u32, 8]), change(), reg(), 0u8..10, any::<i32>()).prop_map(
+            |(bytes, how, base, src, offset)| Insn::Change { bytes, how, base, offset, src }
         ),
         (bytes(), reg(), any::<i32>(), operand()).prop_map(|(bytes, base, offset, value)| {
             Insn::Store { bytes, base, offset, value }
@@ -71,7 +99,11 @@ fn insn(count: usize) -> impl Strategy<Value = Insn> {
         }),
         (reg(), reg()).prop_map(|(dst, src)| Insn::FromArena { dst, src }),
         Just(Insn::Call { function: 0 }),
-        any::<[u32; 2]>().prop_map(|[callee, cost]| Insn::CallHost { callee, cost }),
+        (any::<[u32; 2]>(), simple()).prop_map(|([callee, cost], simple)| Insn::CallHost {
+            callee,
+            cost,
+            simple
+        }),
         Just(Insn::Exit),
         (reg(), reg()).prop_map(|(dst, src)| Insn::Other { dst, src }),
     ]
@@ -81,6 +113,7 @@ fn listing() -> impl Strategy<Value = Listing> {
     (1usize..40).prop_flat_map(|count| {
         prop::collection::vec(insn(count), count).prop_map(move |insns| Listing {
             functions: std::iter::once(0..count).collect(),
+            kept: vec![Kept { region: 0, bytes: 100, storable: true }],
             insns,
         })
     })

@@ -36,6 +36,7 @@ mod run_support;
 mod addresses;
 mod both;
 mod counts;
+mod kept;
 mod random_programs;
 
 use rota_jit::Jit;

@@ -8,8 +8,21 @@ use std::ops::Range;
 pub struct Listing {
     /// Instructions of each function. The last of each is never gone beyond.
     pub functions: Vec<Range<usize>>,
+    /// Regions that are there as long as the program can run.
+    pub kept: Vec<Kept>,
     /// All instructions. Targets of jumps are indexes of instructions of the same function.
     pub insns: Vec<Insn>,
+}
+
+/// A region that stays as it is: loads of all of its bytes are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its number.
+    pub region: u32,
+    /// Its size.
+    pub bytes: u32,
+    /// Stores are allowed, too.
+    pub storable: bool,
 }
 
 /// An operation on two operands.
@@ -39,6 +52,35 @@ pub enum Alu {
     Rsh,
     /// Shift to the right that keeps the sign, likewise.
     Arsh,
+}
+
+/// A change of bytes in memory, which are a number `n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// `n + src`; `src` becomes `n` if it fetches.
+    Add {
+        /// It does.
+        fetch: bool,
+    },
+    /// `n | src`, likewise.
+    Or {
+        /// It does.
+        fetch: bool,
+    },
+    /// `n & src`, likewise.
+    And {
+        /// It does.
+        fetch: bool,
+    },
+    /// `n ^ src`, likewise.
+    Xor {
+        /// It does.
+        fetch: bool,
+    },
+    /// `src`, which becomes `n`.
+    Exchange,
+    /// `src` if `n` is r0, else `n`; r0 becomes `n`.
+    CompareExchange,
 }
 
 /// A comparison.
@@ -75,6 +117,22 @@ pub enum Operand {
     Reg(u8),
     /// A number.
     Imm(u64),
+}
+
+/// A helper that compiled code can do itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simple {
+    /// `bpf_spin_lock`: the 4 bytes at r1 go from 0 to 1.
+    Lock,
+    /// `bpf_spin_unlock`: they go from anything else to 0.
+    Unlock,
+    /// `bpf_ktime_get_ns`: [`View::now_ns`](super::View::now_ns).
+    Clock,
+    /// `bpf_get_smp_processor_id`: [`View::cpu`](super::View::cpu).
+    Cpu,
+    /// `bpf_task_storage_get` and its like: of what r2 owns in the map r1, with the flags in r4
+    /// ([`View::owned`](super::View::owned)).
+    Owned,
 }
 
 /// One instruction. Each counts one, those with a `cost` that in addition.
@@ -141,6 +199,8 @@ pub enum Insn {
     },
     /// `dst` is what is at `base + offset`.
     Load {
+        /// An address below [`FIRST_ADDRESS`](super::FIRST_ADDRESS) is a fault.
+        nullable: bool,
         /// 1, 2, 4 or 8.
         bytes: u32,
         /// Its sign is extended.
@@ -162,6 +222,19 @@ pub enum Insn {
         offset: i32,
         /// The low bytes of this are stored.
         value: Operand,
+    },
+    /// What is at `base + offset` is changed.
+    Change {
+        /// 4 or 8.
+        bytes: u32,
+        /// How.
+        how: Change,
+        /// Address.
+        base: u8,
+        /// What is added to it.
+        offset: i32,
+        /// Operand.
+        src: u8,
     },
     /// `r0` is the address of the element of an array whose index is the 4 bytes at r2, or 0.
     Lookup {
@@ -203,6 +276,8 @@ pub enum Insn {
         callee: u32,
         /// Instructions, unless the callee charges more.
         cost: u32,
+        /// What it does, if that is known. Whatever it does not do is the host's.
+        simple: Option<Simple>,
     },
     /// Returns.
     Exit,

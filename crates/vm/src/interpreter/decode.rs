@@ -15,7 +15,7 @@ use crate::helper_names;
 use crate::host::Host;
 use crate::memory::handle;
 use crate::places::Places;
-use crate::table::{CallTable, ANY_CONTEXT};
+use crate::table::{CallTable, Helper, ANY_CONTEXT};
 use rota_object::image::{Function, Image, Insn, Symbol};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
@@ -44,6 +44,7 @@ pub(super) fn decode<H: Host>(
         entries: Vec::new(),
         callees: Vec::new(),
         arrays: places.arrays.iter().map(|place| place.unwrap_or_default()).collect(),
+        kept: places.kept.clone(),
         traps: Vec::new(),
         names: Vec::new(),
         unchecked: Vec::new(),
@@ -226,14 +227,16 @@ impl<H: Host> Decoder<'_, H> {
     fn kfunc(&mut self, name: &str) -> Op {
         let Some(row) = self.table.kfunc(name) else { return self.missing_kfunc(name) };
         let limit = (row.contexts != ANY_CONTEXT).then_some((row.contexts, row.name));
-        let callee = Callee { run: row.run, cost: row.cost, limit, absent: row.absent };
+        let callee =
+            Callee { run: row.run, cost: row.cost, limit, absent: row.absent, simple: None };
         self.host_call(CalleeKey::Kfunc(name.to_owned()), callee)
     }
 
     fn helper(&mut self, id: i32) -> Op {
         match self.table.helper(id) {
             Some(row) => {
-                let callee = Callee { run: row.run, cost: row.cost, limit: None, absent: None };
+                let Helper { run, cost, simple, .. } = *row;
+                let callee = Callee { run, cost, limit: None, absent: None, simple };
                 Op { off: id, ..self.host_call(CalleeKey::Helper(id), callee) }
             }
             None => {

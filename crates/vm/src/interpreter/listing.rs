@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Decoded code for compilers: ops by what they mean rather than by their bytes.
 
-use super::op::{class, code, field, is_jump, jump, mode, operation, size, Op};
+use super::op::{atomic, class, code, field, is_jump, jump, mode, operation, size, Op};
 use super::program::Program;
 use super::run::INLINE_LOOKUP_COST;
-use crate::engine::{Alu, Insn, Listing, Operand, Test};
+use crate::engine::{Alu, Change, Insn, Listing, Operand, Test};
 
 /// All functions of a program.
 pub(super) fn listing<H>(program: &Program<H>) -> Listing {
@@ -12,6 +12,7 @@ pub(super) fn listing<H>(program: &Program<H>) -> Listing {
     let functions = program.entries.iter().zip(ends);
     Listing {
         functions: functions.map(|(&start, end)| start as usize..end as usize).collect(),
+        kept: program.kept.clone(),
         insns: program.ops.iter().map(|op| insn(program, *op)).collect(),
     }
 }
@@ -27,7 +28,8 @@ fn insn<H>(program: &Program<H>, op: Op) -> Insn {
         code::CALL_HOST => {
             let callee = program.callees.get(op.imm as usize);
             let cost = callee.map_or(0, |callee| callee.cost);
-            Insn::CallHost { callee: op.imm as u32, cost }
+            let simple = callee.and_then(|callee| callee.simple);
+            Insn::CallHost { callee: op.imm as u32, cost, simple }
         }
         code::LOOKUP_ARRAY => {
             let place = program.arrays.get(op.imm as usize).copied().unwrap_or_default();
@@ -52,6 +54,12 @@ fn insn<H>(program: &Program<H>, op: Op) -> Insn {
         code::SWAP16 => Insn::Swap { bits: 16, dst },
         code::SWAP32 => Insn::Swap { bits: 32, dst },
         code::SWAP64 => Insn::Swap { bits: 64, dst },
+        code::LOAD_NULLABLE if src < 10 => match by_class(Op { code: op.imm as u8, ..op }) {
+            Some(Insn::Load { bytes, signed, dst, base, offset, .. }) => {
+                Insn::Load { nullable: true, bytes, signed, dst, base, offset }
+            }
+            _ => Insn::Other { dst, src },
+        },
         _ => by_class(op).unwrap_or(Insn::Other { dst, src }),
     }
 }
@@ -81,10 +89,10 @@ fn by_class(op: Op) -> Option<Insn> {
             Some(Insn::Branch { test, wide, left: dst, right: second, target })
         }
         class::LDX if mode == mode::MEM || (mode == mode::MEM_SIGNED && bytes < 8) => {
-            // the one other byte of this class is that of a load that compares with NULL first
             let signed = mode == mode::MEM_SIGNED;
-            Some(Insn::Load { bytes, signed, dst, base: src, offset: off })
+            Some(Insn::Load { nullable: false, bytes, signed, dst, base: src, offset: off })
         }
+        class::STX if mode == mode::ATOMIC => atomic(op, bytes),
         class::ST if mode == mode::MEM => {
             Some(Insn::Store { bytes, base: dst, offset: off, value: Operand::Imm(op.imm) })
         }
@@ -93,6 +101,32 @@ fn by_class(op: Op) -> Option<Insn> {
         }
         _ => None,
     }
+}
+
+/// Guest CPUs take turns at instructions: nobody sees the memory in between.
+fn atomic(op: Op, bytes: u32) -> Option<Insn> {
+    let Op { dst, src, off: offset, imm, .. } = op;
+    let kind = imm as i32;
+    let fetch = kind & atomic::FETCH != 0;
+    let how = match kind & !atomic::FETCH {
+        _ if kind == atomic::LOAD_ACQUIRE => {
+            let signed = false;
+            return Some(Insn::Load { nullable: false, bytes, signed, dst, base: src, offset });
+        }
+        _ if kind == atomic::STORE_RELEASE => {
+            return Some(Insn::Store { bytes, base: dst, offset, value: Operand::Reg(src) });
+        }
+        // it could change the frame pointer
+        _ if src >= 10 => return None,
+        _ if kind == atomic::EXCHANGE => Change::Exchange,
+        _ if kind == atomic::COMPARE_EXCHANGE => Change::CompareExchange,
+        atomic::ADD => Change::Add { fetch },
+        atomic::OR => Change::Or { fetch },
+        atomic::AND => Change::And { fetch },
+        atomic::XOR => Change::Xor { fetch },
+        _ => return None,
+    };
+    Some(Insn::Change { bytes, how, base: dst, offset, src })
 }
 
 fn alu(operation: u8) -> Option<Alu> {

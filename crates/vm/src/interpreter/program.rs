@@ -3,7 +3,7 @@
 
 use super::op::Op;
 use crate::code::UncheckedLoad;
-use crate::engine::Compiled;
+use crate::engine::{Compiled, Kept, Simple};
 use crate::error::{Fault, FaultKind};
 use crate::maps::ArrayPlace;
 use crate::table::CallFn;
@@ -20,6 +20,7 @@ pub(super) struct Callee<H> {
     pub(super) limit: Option<(u32, &'static str)>,
     /// Its answer while nothing is attached.
     pub(super) absent: Option<u64>,
+    pub(super) simple: Option<Simple>,
 }
 
 /// Decoded code of one image, immutable and shared by all calls into it.
@@ -33,6 +34,8 @@ pub(super) struct Program<H> {
     pub(super) callees: Vec<Callee<H>>,
     /// By map number; without entries where the map is no array.
     pub(super) arrays: Vec<ArrayPlace>,
+    /// Regions of the arrays.
+    pub(super) kept: Vec<Kept>,
     /// Faults that instructions raise when reached.
     pub(super) traps: Vec<FaultKind>,
     /// Names of nullable arguments, one for each load through one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loop: one op after the other until the call returns, faults, or is out of fuel.
 
-use super::op::{code, Op};
+use super::op::{accessed, code, Op};
 use super::program::Program;
 use super::resume::resume;
 use super::{alu, atomic};
@@ -237,7 +237,7 @@ pub(super) fn interpret<H: Host>(
                 };
                 match value {
                     Some(value) => r[d] = value,
-                    None => break bad_address(host, addr, 8, false),
+                    None => break bad_load(host, addr, op),
                 }
             }
             code::ST_B => store!(1, op.imm),
@@ -375,6 +375,15 @@ fn fault(kind: FaultKind) -> Result<bool, Box<Fault>> {
 fn null_argument<H>(program: &Program<H>, imm: u64) -> Result<bool, Box<Fault>> {
     let name = program.names.get((imm >> 8) as usize).cloned().unwrap_or_default();
     fault(FaultKind::NullArgument(name))
+}
+
+/// Of a load of which `imm` has the code.
+#[cold]
+#[inline(never)]
+fn bad_load<H: Host>(host: &mut H, addr: u64, op: &Op) -> Result<bool, Box<Fault>> {
+    let load = Op { code: op.imm as u8, ..*op };
+    let size = accessed(load).map_or(8, |(_, size)| size as u32);
+    bad_address(host, addr, size, false)
 }
 
 #[cold]

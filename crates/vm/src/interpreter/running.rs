@@ -6,9 +6,10 @@ use super::resume::{resume, Resumed};
 use super::run::{interpret, run_callee};
 use crate::callback::Callback;
 use crate::code::State;
-use crate::engine::{Back, Called, FrameStack, Guest, View};
+use crate::engine::{Back, Begun, Called, Guest, View};
 use crate::error::Fault;
 use crate::host::Host;
+use crate::memory::handle;
 use crate::runtime::Runtime;
 
 /// A call in progress.
@@ -48,19 +49,33 @@ impl<H: Host> Running<'_, H> {
 }
 
 impl<H: Host> Guest for Running<'_, H> {
-    fn registers(&mut self) -> &mut [u64; 16] {
-        &mut self.state.regs
+    #[inline]
+    fn begin(&mut self) -> Begun {
+        Begun {
+            view: self.view(),
+            left: self.left,
+            registers: self.state.regs.as_mut_ptr(),
+            frames: self.state.frames.raw(),
+        }
     }
 
-    fn left(&mut self) -> &mut i64 {
-        &mut self.left
+    #[inline]
+    fn leave(&mut self, left: i64) {
+        self.left = left;
     }
 
     #[inline]
     fn view(&mut self) -> View {
-        let cpu = self.host.cpu().into();
+        let (cpu, now_ns) = (self.host.cpu().into(), self.host.now_ns());
         let windows = self.host.memory().windows();
-        View { windows: windows.as_ptr(), window_count: windows.len() as u64, cpu }
+        View {
+            windows: windows.as_ptr(),
+            window_count: windows.len() as u64,
+            cpu,
+            now_ns,
+            owned: self.rt.owned.as_ptr(),
+            maps_end: self.rt.owned.len() as u64 * handle::STRIDE,
+        }
     }
 
     fn go_on_at(&mut self, at: usize) {
@@ -99,7 +114,9 @@ impl<H: Host> Guest for Running<'_, H> {
     fn call(&mut self, at: usize, callee: usize, view: &mut View) -> Called {
         let Self { program, state, rt, host, .. } = self;
         let ran = run_callee(program, callee, at, &mut state.regs, rt, host);
-        *view = self.view();
+        view.cpu = self.host.cpu().into();
+        let windows = self.host.memory().windows();
+        (view.windows, view.window_count) = (windows.as_ptr(), windows.len() as u64);
         match ran {
             Ok(cost) if self.rt.wants_callback() => Called::CallsBack { cost },
             Ok(cost) => Called::Value { r0: self.state.regs[0], cost },
@@ -123,10 +140,6 @@ impl<H: Host> Guest for Running<'_, H> {
             Some(callback) => self.go_on(saved.pc - 1, callback, Some(self.state.regs[0])),
             None => Back::Done,
         }
-    }
-
-    fn frames(&mut self) -> &mut FrameStack {
-        self.state.frames.raw()
     }
 
     fn enter(&mut self, at: usize) -> bool {

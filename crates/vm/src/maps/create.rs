@@ -166,6 +166,7 @@ fn array(def: &MapDef, memory: &mut Memory, cpus: u32) -> Result<Array, String> 
     if def.read_only {
         memory.set_perm(base, Perm::ReadOnly);
     }
+    memory.keep(base);
     Ok(Array::new(base, def.max_entries, stride, cpus))
 }
 

@@ -11,19 +11,51 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Storage {
     name: String,
     stride: u32,
-    values: FxHashMap<u64, u64>,
+    /// By the region that the owner begins, that of the value; 0 if there is none. Kernel objects and
+    /// values have regions of their own.
+    by_region: Vec<u32>,
+    /// Of owners that are not the beginning of a region, which no verifier lets through.
+    others: FxHashMap<u64, u64>,
+}
+
+/// A map's values of owners, as compiled code reads them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Owned {
+    /// Address, in this process, of 32-bit words: by the number of the owner's region, which it begins, that
+    /// of its value, which begins its own; 0 if nothing is known of it.
+    pub values: usize,
+    /// How many regions there are.
+    pub regions: u64,
+}
+
+impl Owned {
+    /// Of a map that nobody owns anything in.
+    pub const NOTHING: Self = Self { values: 0, regions: 0 };
+}
+
+/// The region that begins at an address.
+#[inline]
+fn region(addr: u64) -> Option<usize> {
+    (addr as u32 == 0).then_some((addr >> 32) as usize)
 }
 
 impl Storage {
     /// Without any value.
     pub(crate) fn new(name: &str, stride: u32) -> Self {
-        Self { name: name.to_owned(), stride, values: FxHashMap::default() }
+        let (by_region, others) = (Vec::new(), FxHashMap::default());
+        Self { name: name.to_owned(), stride, by_region, others }
     }
 
     /// Where the owner's value is.
     #[inline]
     pub(crate) fn find(&self, owner: u64) -> Option<u64> {
-        self.values.get(&owner).copied()
+        let value = region(owner).and_then(|region| self.by_region.get(region));
+        match value {
+            Some(&value) if value != 0 => Some(u64::from(value) << 32),
+            _ if self.others.is_empty() => None,
+            _ => self.others.get(&owner).copied(),
+        }
     }
 
     /// Finds or makes the owner's value; a new one is zeroed.
@@ -39,21 +71,46 @@ impl Storage {
             (Some(value), _) => Ok(value),
             (None, _) => {
                 let value = memory.alloc(&self.name, self.stride, Perm::ReadWrite);
-                self.values.insert(owner, value);
+                self.insert(owner, value, memory.windows().len());
                 Ok(value)
+            }
+        }
+    }
+
+    fn insert(&mut self, owner: u64, value: u64, regions: usize) {
+        match region(owner).filter(|region| (1..regions).contains(region)) {
+            Some(region) => {
+                let count = self.by_region.len().max(region + 1);
+                self.by_region.resize(count, 0);
+                self.by_region[region] = (value >> 32) as u32;
+            }
+            None => {
+                self.others.insert(owner, value);
             }
         }
     }
 
     /// Forgets the owner's value; returns its place, which is the caller's to free.
     pub(crate) fn remove(&mut self, owner: u64) -> Option<u64> {
-        self.values.remove(&owner)
+        let value = region(owner).and_then(|region| self.by_region.get_mut(region));
+        match value.map(std::mem::take) {
+            Some(value) if value != 0 => Some(u64::from(value) << 32),
+            _ => self.others.remove(&owner),
+        }
     }
 
     /// All owners, by address.
     pub(crate) fn owners(&self) -> Vec<u64> {
-        let mut owners: Vec<_> = self.values.keys().copied().collect();
+        let regions = (0u64..).zip(&self.by_region).filter(|(_, value)| **value != 0);
+        let mut owners: Vec<_> = regions.map(|(region, _)| region << 32).collect();
+        owners.extend(self.others.keys());
         owners.sort_unstable();
         owners
+    }
+
+    /// What compiled code reads. It holds until a value comes or goes.
+    pub(crate) fn owned(&self) -> Owned {
+        let values = self.by_region.as_ptr().expose_provenance();
+        Owned { values, regions: self.by_region.len() as u64 }
     }
 }

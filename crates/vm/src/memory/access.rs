@@ -294,6 +294,22 @@ impl Memory {
         self.set::<8>(addr, value);
     }
 
+    /// Host store of eight bytes each, one after the other.
+    #[inline]
+    pub fn set_all_u64(&mut self, addr: u64, values: &[u64]) {
+        let region = self.regions.get_mut((addr >> 32) as usize);
+        let bytes = region.and_then(|region| region.data.get_mut(addr as u32 as usize..));
+        if let Some(bytes) = bytes.filter(|bytes| bytes.len() >= 8 * values.len()) {
+            for (place, value) in bytes.chunks_exact_mut(8).zip(values) {
+                place.copy_from_slice(&value.to_le_bytes());
+            }
+            return;
+        }
+        for (at, value) in (0u64..).zip(values) {
+            self.set_u64(addr + 8 * at, *value);
+        }
+    }
+
     /// Host change of four bytes.
     #[inline]
     pub fn update_u32(&mut self, addr: u64, change: impl FnOnce(u32) -> u32) {

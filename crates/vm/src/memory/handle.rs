@@ -5,10 +5,11 @@
 use rota_object::image::FuncId;
 
 const FUNCTIONS: u64 = 0x7fff_0001 << 32;
-const MAPS: u64 = 0x7fff_0002 << 32;
+/// The pointer to the first map.
+pub const MAPS: u64 = 0x7fff_0002 << 32;
 
 /// Bytes between two handles, so that a pointer into one is none to its neighbour.
-const STRIDE: u64 = 64;
+pub const STRIDE: u64 = 64;
 
 /// The pointer to a function.
 pub fn function(func: FuncId) -> u64 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Regions with memory of somebody else's, as pages that a program maps, too.
 
-use super::{Memory, Region, Rule};
+use super::{Memory, Region, Rule, Stays};
 
-/// Bytes that others see and change, though never while guest code runs.
+/// Bytes that others see and change, though never while guest code runs. There are always as many, in the
+/// same place.
 pub trait SharedBytes: Send {
     /// All of them.
     fn bytes(&self) -> &[u8];
@@ -23,7 +24,7 @@ impl Memory {
     pub fn share(&mut self, addr: u64, bytes: Box<dyn SharedBytes>) -> bool {
         let rule = Rule::Shared(self.shared.len() as u32);
         let Some(region) = self.regions.get_mut((addr >> 32) as usize) else { return false };
-        if region.lasts
+        if region.stays == Stays::Lasts
             || addr >> 32 == 0
             || region.rule != Rule::Plain
             || region.data.len() != bytes.bytes().len()

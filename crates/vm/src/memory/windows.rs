@@ -51,7 +51,12 @@ impl Memory {
                 let filled = pages.as_ptr().expose_provenance();
                 Window { shift, filled, arena: known as u32 * PAGE_SIZE, ..Window::default() }
             }
-            Rule::Shared(_) => Window::default(),
+            Rule::Shared(at) => {
+                let bytes = self.shared[at as usize].bytes_mut();
+                let (size, place) = (bytes.len() as u32, bytes.as_mut_ptr().expose_provenance());
+                let shift = place.wrapping_sub(((id as u64) << 32) as usize);
+                Window { shift, loadable: size, storable: size, ..Window::default() }
+            }
         };
     }
 }

@@ -12,9 +12,11 @@ impl<H: Host> Runtime<H> {
     /// Frees arrays, global data and arenas: no code of the object runs any more, and nothing refers
     /// to it. What else it has ends with the memory.
     pub fn unload(&mut self, host: &mut H) {
+        // compiled code counts on arrays: it does not begin without instructions
+        self.ended = true;
         for base in self.places.values.iter().copied().filter(|base| *base != 0) {
             host.memory().free_arena(base);
-            host.memory().free(base);
+            host.memory().end(base);
         }
     }
 
@@ -148,6 +150,7 @@ impl<H: Host> Runtime<H> {
             Ok(Update::Evicted(at, old)) => (at, Some(old)),
             Err(errno) => return Ok(Err(errno)),
         };
+        self.owned[map as usize] = this.owned();
         if let Some(old) = evicted {
             self.dispose_value(host, map, old);
         }
@@ -161,6 +164,7 @@ impl<H: Host> Runtime<H> {
     pub(crate) fn remove(&mut self, host: &mut H, map: u32, key: &[u8]) -> Result<(), i64> {
         let this = self.maps.get_mut(map as usize).ok_or(EINVAL)?;
         let value = this.delete(key)?;
+        self.owned[map as usize] = this.owned();
         let own_region = matches!(this.body, Body::Storage(_));
         self.dispose_value(host, map, value);
         if own_region {

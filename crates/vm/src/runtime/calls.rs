@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls into an instance's functions.
 
-use super::exec::{Exec, Step};
+use super::exec::Exec;
 use super::{Ret, Runtime};
 use crate::error::{Fault, FaultKind};
 use crate::host::Host;
@@ -27,27 +27,26 @@ impl<H: Host> Runtime<H> {
         if self.depth >= MAX_DEPTH {
             return Err(Fault::new(FaultKind::Stack));
         }
+        if self.ended {
+            return Err(Fault::denied("its object was unloaded"));
+        }
         let mut exec = match self.idle.pop() {
             Some(call) => Exec::of(call),
             None => Exec::new(self),
         };
-        exec.start(host, func, args)?;
+        exec.start(host, func, args);
         if let Some(key) = key {
             exec.pass_key(host, key)?;
         }
         let outer_charge = std::mem::take(&mut self.charged);
         self.depth += 1;
-        let result = exec.run(self, host, u64::MAX);
+        let result = exec.run_whole(self, host);
         self.depth -= 1;
         self.charged = outer_charge;
         self.idle.push(exec.into_call());
         if self.depth == 0 && !self.graveyard.is_empty() {
             self.bury(host);
         }
-        match result? {
-            Step::Done(ret) => Ok(ret),
-            // Fuel beyond any budget: only the budget ends the run.
-            Step::Paused => Err(Fault::new(FaultKind::Budget(self.budget))),
-        }
+        result
     }
 }

@@ -33,46 +33,79 @@ impl<H: Host> Exec<H> {
         Self { call: Box::new(Call { code: Arc::clone(rt.code()), state: State::default() }) }
     }
 
-    /// Prepares a call, discarding one that may be in progress.
-    pub fn start(&mut self, host: &mut H, func: FuncId, args: &[u64]) -> Result<(), Fault> {
-        let Some(entry) = self.call.code.entry(func) else {
-            return Err(Fault::new(FaultKind::Missing(format!("no function {}", func.0))));
-        };
+    /// Prepares a call, discarding one that may be in progress. If there is no such function it is a fault
+    /// as it runs.
+    pub fn start(&mut self, host: &mut H, func: FuncId, args: &[u64]) {
         let state = &mut self.call.state;
         state.regs = [0; 16];
-        for (reg, arg) in state.regs[1..6].iter_mut().zip(args) {
-            *reg = *arg;
+        match *args {
+            // all that most programs get
+            [context] => state.regs[1] = context,
+            _ => {
+                for (reg, arg) in state.regs[1..6].iter_mut().zip(args) {
+                    *reg = *arg;
+                }
+            }
         }
         state.regs[10] = state.frames.reset(host.memory());
-        state.pc = entry;
         state.spent = 0;
         state.begins = Some(func);
-        Ok(())
     }
 
     /// Runs until the call returns or `fuel` instructions have been counted.
     pub fn run(&mut self, rt: &mut Runtime<H>, host: &mut H, fuel: u64) -> Result<Step, Fault> {
-        rt.count_run();
         let budget = rt.budget();
         let allowed = fuel.min(budget.saturating_sub(self.call.state.spent)).min(i64::MAX as u64);
-        let mut left = allowed as i64;
-        let result = {
-            let Call { code, state } = &mut *self.call;
-            code.run(state, rt, host, &mut left)
-        };
-        self.call.state.spent += allowed.saturating_add_signed(left.saturating_neg());
-        match result {
+        match self.go_on(rt, host, allowed as i64) {
             Ok(true) => {
                 let State { regs, spent, .. } = &self.call.state;
                 Ok(Step::Done(Ret { r0: regs[0], instructions: *spent }))
             }
-            Ok(false) if self.call.state.spent >= budget => {
-                let fault = Fault::new(FaultKind::Budget(budget));
-                Err(self.call.code.locate(fault, self.call.state.pc))
-            }
+            Ok(false) if self.call.state.spent >= budget => Err(self.over(budget)),
             Ok(false) => Ok(Step::Paused),
-            Err(fault) => Err(self.call.code.locate(*fault, self.call.state.pc)),
+            Err(fault) => Err(self.located(*fault)),
         }
+    }
+
+    /// Runs a call that was just started until it returns.
+    #[inline]
+    pub(super) fn run_whole(&mut self, rt: &mut Runtime<H>, host: &mut H) -> Result<Ret, Fault> {
+        let budget = rt.budget();
+        match self.go_on(rt, host, budget.min(i64::MAX as u64) as i64) {
+            Ok(true) => {
+                let State { regs, spent, .. } = &self.call.state;
+                Ok(Ret { r0: regs[0], instructions: *spent })
+            }
+            Ok(false) => Err(self.over(budget)),
+            Err(fault) => Err(self.located(*fault)),
+        }
+    }
+
+    /// Runs until the call returns, which it says, or so many instructions have been counted.
+    #[inline]
+    fn go_on(
+        &mut self,
+        rt: &mut Runtime<H>,
+        host: &mut H,
+        allowed: i64,
+    ) -> Result<bool, Box<Fault>> {
+        rt.count_run();
+        let mut left = allowed;
+        let Call { code, state } = &mut *self.call;
+        let result = code.run(state, rt, host, &mut left);
+        // the last call may have taken more than was left
+        self.call.state.spent += allowed.saturating_sub(left) as u64;
+        result
+    }
+
+    #[cold]
+    fn over(&self, budget: u64) -> Fault {
+        self.located(Fault::new(FaultKind::Budget(budget)))
+    }
+
+    #[cold]
+    fn located(&self, fault: Fault) -> Fault {
+        self.call.code.locate(fault, self.call.state.pc)
     }
 
     /// Instructions counted so far.
