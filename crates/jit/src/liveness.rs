@@ -54,8 +54,9 @@ pub(crate) fn fetches(how: Change) -> bool {
 /// What a helper reads that calls nothing back.
 fn read_by(simple: Simple) -> Set {
     match simple {
-        Simple::Clock | Simple::Cpu => 0,
-        Simple::Lock | Simple::Unlock => one(1),
+        Simple::Clock | Simple::Cpu | Simple::Nothing => 0,
+        Simple::Lock | Simple::Unlock | Simple::First => one(1),
+        Simple::OfCpu => one(1) | one(2) | one(3),
         Simple::Owned => one(1) | one(2) | one(3) | one(4),
     }
 }

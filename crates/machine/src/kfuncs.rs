@@ -31,7 +31,7 @@ const fn row(
     run: CallFn<System>,
 ) -> Kfunc<System> {
     // kernels differ about the implicit bpf_prog_aux argument: one more is accepted
-    Kfunc { name, arity: args..=args + 1, contexts, cost, run, absent: None }
+    Kfunc { name, arity: args..=args + 1, contexts, cost, run, absent: None, simple: None }
 }
 
 fn rows() -> Vec<Kfunc<System>> {

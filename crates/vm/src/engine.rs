@@ -9,7 +9,7 @@
 mod listing;
 
 pub use crate::frames::{Caller, FrameStack, MAX_FRAMES, MAX_LOOPS, STACK_SIZE as FRAME_STACK};
-pub use crate::maps::Owned;
+pub use crate::maps::MapView;
 pub use crate::memory::handle::{MAPS as FIRST_MAP, STRIDE as MAP_STRIDE};
 pub use crate::memory::Window;
 pub use crate::memory::NULL_PAGE as FIRST_ADDRESS;
@@ -88,9 +88,8 @@ pub struct View {
     pub cpu: u64,
     /// The clock, which stands still meanwhile.
     pub now_ns: u64,
-    /// What objects of the kernel own in each map, by its number: its handle is
-    /// [`FIRST_MAP`] and so many [`MAP_STRIDE`].
-    pub owned: *const Owned,
+    /// Of each map, by its number: its handle is [`FIRST_MAP`] and so many [`MAP_STRIDE`].
+    pub maps: *const MapView,
     /// How many maps there are, times the stride.
     pub maps_end: u64,
 }

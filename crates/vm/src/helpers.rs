@@ -84,7 +84,7 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("get_func_arg", 4, task::func_arg),
         row("get_func_ret", 4, task::func_ret),
         row("get_func_arg_cnt", 1, task::func_arg_cnt),
-        row("map_lookup_percpu_elem", 25, map::lookup_percpu),
+        simple("map_lookup_percpu_elem", 25, map::lookup_percpu, Simple::OfCpu),
         row("user_ringbuf_drain", 30, ring::user_drain),
         row("dynptr_read", 20, dynptr::read),
         row("dynptr_write", 20, dynptr::write),

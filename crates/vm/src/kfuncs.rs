@@ -13,6 +13,7 @@ mod rbtree;
 mod string;
 mod trivial;
 
+use crate::engine::Simple;
 use crate::host::Host;
 use crate::table::{CallFn, Kfunc, ANY_CONTEXT};
 use std::ops::RangeInclusive;
@@ -23,7 +24,18 @@ fn row<H: Host>(
     cost: u32,
     run: CallFn<H>,
 ) -> Kfunc<H> {
-    Kfunc { name, arity, contexts: ANY_CONTEXT, cost, run, absent: None }
+    Kfunc { name, arity, contexts: ANY_CONTEXT, cost, run, absent: None, simple: None }
+}
+
+/// One that compiled code does itself.
+fn simple<H: Host>(
+    name: &'static str,
+    arity: RangeInclusive<u8>,
+    cost: u32,
+    run: CallFn<H>,
+    simple: Simple,
+) -> Kfunc<H> {
+    Kfunc { simple: Some(simple), ..row(name, arity, cost, run) }
 }
 
 /// All generic kernel functions.

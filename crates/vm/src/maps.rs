@@ -11,6 +11,7 @@ mod special;
 mod storage;
 mod trie;
 mod user_ring;
+mod view;
 
 pub(crate) use array::{Array, ArrayPlace};
 pub(crate) use create::{create, Created};
@@ -19,10 +20,10 @@ pub(crate) use queue::Queue;
 pub(crate) use ring::Ring;
 pub use ring::RingBytes;
 pub(crate) use special::{FieldKind, Special};
-pub use storage::Owned;
 pub(crate) use storage::Storage;
 pub(crate) use trie::Trie;
 pub(crate) use user_ring::{Sample, UserRing};
+pub use view::MapView;
 
 use crate::errno::{EEXIST, EINVAL, ENOENT, EOPNOTSUPP};
 use crate::memory::{handle, Memory};
@@ -200,14 +201,6 @@ impl Map {
                 Some((hash.key(slot).to_vec(), value))
             }
             _ => None,
-        }
-    }
-
-    /// What compiled code reads of it. It holds until an entry is placed or deleted.
-    pub(crate) fn owned(&self) -> Owned {
-        match &self.body {
-            Body::Storage(storage) => storage.owned(),
-            _ => Owned::NOTHING,
         }
     }
 

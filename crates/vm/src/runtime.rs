@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::error::Fault;
 use crate::host::Host;
 use crate::layout::Layout;
-use crate::maps::{Map, Owned};
+use crate::maps::{Map, MapView};
 use crate::memory::handle;
 use crate::objects::Objects;
 use crate::places::Places;
@@ -58,7 +58,7 @@ pub struct Runtime<H> {
     pub(crate) places: Arc<Places>,
     pub(crate) maps: Vec<Map>,
     /// What compiled code reads of each map.
-    pub(crate) owned: Vec<Owned>,
+    pub(crate) map_views: Vec<MapView>,
     /// Calls that are over, kept for their stacks. Boxed, as they are moved in and out.
     #[allow(clippy::vec_box)]
     idle: Vec<Box<Call<Self, H>>>,
@@ -92,7 +92,7 @@ impl<H: Host> Runtime<H> {
             image,
             code,
             places,
-            owned: maps.iter().map(Map::owned).collect(),
+            map_views: maps.iter().map(Map::view).collect(),
             maps,
             idle: Vec::new(),
             depth: 0,

@@ -30,6 +30,8 @@ pub struct Kfunc<H> {
     pub run: CallFn<H>,
     /// What it answers in its place while nothing is attached ([`Host::is_bare`]), if it needs that.
     pub absent: Option<u64>,
+    /// What compiled code does in its place, where it may be called from everywhere.
+    pub simple: Option<Simple>,
 }
 
 /// One helper: a call with a fixed number that every BPF program may make.

@@ -43,7 +43,9 @@ fn change() -> impl Strategy<Value = Change> {
 
 fn simple() -> impl Strategy<Value = Option<Simple>> {
     use Simple::*;
-    prop::option::of(prop::sample::select(vec![Lock, Unlock, Clock, Cpu, Owned]))
+    prop::option::of(prop::sample::select(vec![
+        Lock, Unlock, Clock, Cpu, Owned, OfCpu, Nothing, First,
+    ]))
 }
 
 /// Any instruction of a function of so many.

@@ -25,6 +25,7 @@ const UNLOCK: i32 = 94;
 const PROBE_READ: i32 = 113;
 const STORAGE_GET: i32 = 156;
 const STORAGE_DELETE: i32 = 157;
+const LOOKUP_OF_CPU: i32 = 195;
 
 const SIZES: [u8; 4] = [B, H, W, DW];
 
@@ -100,6 +101,20 @@ enum Part {
         key: i32,
         dst: u8,
     },
+    /// The element of a CPU; the key is in the frame, or where a register points.
+    LookupOfCpu {
+        map: u32,
+        key: Option<i32>,
+        at: u8,
+        cpu: u8,
+        dst: u8,
+    },
+    /// A kernel function that does nothing, or returns its argument.
+    Trivial {
+        casts: bool,
+        src: u8,
+        dst: u8,
+    },
     Take {
         base: u8,
         lock: bool,
@@ -164,6 +179,20 @@ impl Part {
                 helper(LOOKUP),
                 movr(dst, 0),
             ],
+            Part::LookupOfCpu { map, key, at, cpu, dst } => {
+                let place = match key {
+                    Some(key) => {
+                        vec![store_imm(W, 10, -80, key), movr(2, 10), alu64(ADD, 2, -80)]
+                    }
+                    None => vec![movr(2, at)],
+                };
+                let call = [map_handle(1, map), movr(3, cpu), helper(LOOKUP_OF_CPU), movr(dst, 0)];
+                place.into_iter().chain(call).collect()
+            }
+            Part::Trivial { casts, src, dst } => {
+                let name = if casts { "bpf_cast_to_kern_ctx" } else { "bpf_rcu_read_lock" };
+                vec![movr(1, src), kfunc(name), movr(dst, 0)]
+            }
             Part::Take { base, lock } => {
                 vec![movr(1, base), helper(if lock { LOCK } else { UNLOCK })]
             }
@@ -248,6 +277,16 @@ fn part() -> impl Strategy<Value = Part> {
         1 => (slots(), slots()).prop_map(|(slot, with)| Part::Overwrite { slot, with }),
         2 => (prop::sample::select(vec![ARRAY, PER_CPU, HASH]), 0i32..6, reg())
             .prop_map(|(map, key, dst)| Part::Lookup { map, key, dst }),
+        3 => (
+            prop::sample::select(vec![ARRAY, PER_CPU, HASH, STORAGE, 9]),
+            prop::option::weighted(0.7, 0i32..6),
+            reg(),
+            reg(),
+            reg(),
+        )
+            .prop_map(|(map, key, at, cpu, dst)| Part::LookupOfCpu { map, key, at, cpu, dst }),
+        1 => (any::<bool>(), reg(), reg())
+            .prop_map(|(casts, src, dst)| Part::Trivial { casts, src, dst }),
         3 => (base(), any::<bool>()).prop_map(|(base, lock)| Part::Take { base, lock }),
         3 => (prop::sample::select(vec![STORAGE, ARRAY, 9]), reg(), -1i32..3, reg())
             .prop_map(|(map, owner, flags, dst)| Part::Owned { map, owner, flags, dst }),
@@ -328,6 +367,31 @@ fn a_pointer_in_a_slot_that_something_else_overwrote_is_the_new_one() {
 
     let fault = results[0].as_ref().expect_err("three of four bytes are behind the array");
     assert!(fault.contains("array, 80 bytes"), "{fault}");
+}
+
+#[test]
+fn an_element_of_a_cpu_is_where_that_cpu_has_it() {
+    // three elements of 8 bytes for each of four CPUs: the second one of the third CPU
+    let of = |key, cpu| {
+        compiled(vec![
+            store_imm(W, 10, -4, key),
+            map_handle(1, PER_CPU),
+            movr(2, 10),
+            alu64(ADD, 2, -4),
+            lddw(3, cpu),
+            helper(LOOKUP_OF_CPU),
+            movr(6, 0),
+            exit(),
+        ])
+    };
+    let address = |key, cpu| of(key, cpu)[0].clone().expect("no fault");
+
+    let first = address(0, 0);
+
+    assert_ne!(first, 0);
+    assert_eq!(address(1, 2), first + 2 * 24 + 8);
+    assert_eq!(address(1, 1 << 32 | 2), first + 2 * 24 + 8, "a CPU is 32 bits");
+    assert_eq!([address(3, 0), address(0, 4)], [0, 0], "there are none");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::{allow, row};
 use crate::consts::*;
 use crate::exit::ExitKind;
 use crate::system::System;
+use rota_vm::engine::Simple;
 use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<System>> {
@@ -16,7 +17,10 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
             }
             Ok(0)
         }),
-        row("scx_bpf_now", 0, allow::ANY, 2, |system, _, _| Ok(system.clock_ns())),
+        Kfunc {
+            simple: Some(Simple::Clock),
+            ..row("scx_bpf_now", 0, allow::ANY, 2, |system, _, _| Ok(system.clock_ns()))
+        },
         row("scx_bpf_nr_cpu_ids", 0, allow::ANY, 1, |system, _, _| Ok(u64::from(system.nr_cpus()))),
         row("scx_bpf_nr_node_ids", 0, allow::ANY, 1, |system, _, _| {
             Ok(u64::from(system.config.topology.nodes()))

@@ -44,6 +44,7 @@ pub(super) fn rows(all: &[Kfunc<System>]) -> Vec<Kfunc<System>> {
             cost: of.cost,
             run: of.run,
             absent: of.absent,
+            simple: of.simple,
         })
     };
     PAIRS.iter().filter_map(row).collect()

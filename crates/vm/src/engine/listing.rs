@@ -131,8 +131,15 @@ pub enum Simple {
     /// `bpf_get_smp_processor_id`: [`View::cpu`](super::View::cpu).
     Cpu,
     /// `bpf_task_storage_get` and its like: of what r2 owns in the map r1, with the flags in r4
-    /// ([`View::owned`](super::View::owned)).
+    /// ([`MapView::values`](super::MapView::values)).
     Owned,
+    /// `bpf_map_lookup_percpu_elem`: the address of the element of the array r1 whose index is the 4
+    /// bytes at r2, of the CPU r3.
+    OfCpu,
+    /// Nothing; the result is 0.
+    Nothing,
+    /// The result is r1.
+    First,
 }
 
 /// One instruction. Each counts one, those with a `cost` that in addition.

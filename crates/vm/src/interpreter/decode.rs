@@ -227,8 +227,8 @@ impl<H: Host> Decoder<'_, H> {
     fn kfunc(&mut self, name: &str) -> Op {
         let Some(row) = self.table.kfunc(name) else { return self.missing_kfunc(name) };
         let limit = (row.contexts != ANY_CONTEXT).then_some((row.contexts, row.name));
-        let callee =
-            Callee { run: row.run, cost: row.cost, limit, absent: row.absent, simple: None };
+        let simple = row.simple.filter(|_| limit.is_none() && row.absent.is_none());
+        let callee = Callee { run: row.run, cost: row.cost, limit, absent: row.absent, simple };
         self.host_call(CalleeKey::Kfunc(name.to_owned()), callee)
     }
 

@@ -73,8 +73,8 @@ impl<H: Host> Guest for Running<'_, H> {
             window_count: windows.len() as u64,
             cpu,
             now_ns,
-            owned: self.rt.owned.as_ptr(),
-            maps_end: self.rt.owned.len() as u64 * handle::STRIDE,
+            maps: self.rt.map_views.as_ptr(),
+            maps_end: self.rt.map_views.len() as u64 * handle::STRIDE,
         }
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Resilient spin locks: taking one twice is an error that the program sees.
 
-use super::row;
+use super::{row, simple};
+use crate::engine::Simple;
 use crate::errno::{code, EDEADLK};
 use crate::error::Fault;
 use crate::host::Host;
@@ -15,7 +16,7 @@ pub(super) fn rows<H: Host>() -> [Kfunc<H>; 6] {
         row("bpf_res_spin_lock_irqsave", 2..=2, 20, lock_irqsave),
         row("bpf_res_spin_unlock_irqrestore", 2..=2, 12, unlock),
         row("bpf_local_irq_save", 1..=1, 4, irq_save),
-        row("bpf_local_irq_restore", 1..=1, 4, irq_restore),
+        simple("bpf_local_irq_restore", 1..=1, 4, irq_restore, Simple::Nothing),
     ]
 }
 

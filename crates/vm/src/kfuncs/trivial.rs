@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel functions that have little to do where callbacks take turns.
 
-use super::row;
+use super::{row, simple};
+use crate::engine::Simple;
 use crate::error::Fault;
 use crate::format;
 use crate::host::Host;
@@ -10,17 +11,17 @@ use crate::table::Kfunc;
 
 pub(super) fn rows<H: Host>() -> [Kfunc<H>; 14] {
     [
-        row("bpf_rcu_read_lock", 0..=0, 1, nothing),
-        row("bpf_rcu_read_unlock", 0..=0, 1, nothing),
-        row("bpf_preempt_disable", 0..=0, 1, nothing),
-        row("bpf_preempt_enable", 0..=0, 1, nothing),
-        row("bpf_task_acquire", 1..=1, 5, first),
-        row("bpf_task_release", 1..=1, 5, nothing),
-        row("bpf_cgroup_acquire", 1..=1, 5, first),
-        row("bpf_cgroup_release", 1..=1, 5, nothing),
-        row("bpf_cast_to_kern_ctx", 1..=1, 0, first),
-        row("bpf_rdonly_cast", 2..=2, 0, first),
-        row("bpf_get_kmem_cache", 1..=1, 10, nothing),
+        simple("bpf_rcu_read_lock", 0..=0, 1, nothing, Simple::Nothing),
+        simple("bpf_rcu_read_unlock", 0..=0, 1, nothing, Simple::Nothing),
+        simple("bpf_preempt_disable", 0..=0, 1, nothing, Simple::Nothing),
+        simple("bpf_preempt_enable", 0..=0, 1, nothing, Simple::Nothing),
+        simple("bpf_task_acquire", 1..=1, 5, first, Simple::First),
+        simple("bpf_task_release", 1..=1, 5, nothing, Simple::Nothing),
+        simple("bpf_cgroup_acquire", 1..=1, 5, first, Simple::First),
+        simple("bpf_cgroup_release", 1..=1, 5, nothing, Simple::Nothing),
+        simple("bpf_cast_to_kern_ctx", 1..=1, 0, first, Simple::First),
+        simple("bpf_rdonly_cast", 2..=2, 0, first, Simple::First),
+        simple("bpf_get_kmem_cache", 1..=1, 10, nothing, Simple::Nothing),
         row("bpf_throw", 1..=1, 0, throw),
         row("__bpf_trap", 0..=0, 0, trap),
         row("bpf_stream_vprintk", 4..=5, 300, stream_vprintk),

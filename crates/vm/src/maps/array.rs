@@ -42,6 +42,11 @@ impl Array {
             .then(|| ((number % u64::from(entries)) as u32, base + number * u64::from(stride)))
     }
 
+    /// How many CPUs have values of their own; 1 if all share them.
+    pub(crate) fn cpus(&self) -> u32 {
+        self.cpus
+    }
+
     /// Its place, for code that indexes it directly.
     pub(crate) fn place(&self) -> ArrayPlace {
         self.place

@@ -18,22 +18,6 @@ pub(crate) struct Storage {
     others: FxHashMap<u64, u64>,
 }
 
-/// A map's values of owners, as compiled code reads them.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Owned {
-    /// Address, in this process, of 32-bit words: by the number of the owner's region, which it begins, that
-    /// of its value, which begins its own; 0 if nothing is known of it.
-    pub values: usize,
-    /// How many regions there are.
-    pub regions: u64,
-}
-
-impl Owned {
-    /// Of a map that nobody owns anything in.
-    pub const NOTHING: Self = Self { values: 0, regions: 0 };
-}
-
 /// The region that begins at an address.
 #[inline]
 fn region(addr: u64) -> Option<usize> {
@@ -108,9 +92,8 @@ impl Storage {
         owners
     }
 
-    /// What compiled code reads. It holds until a value comes or goes.
-    pub(crate) fn owned(&self) -> Owned {
-        let values = self.by_region.as_ptr().expose_provenance();
-        Owned { values, regions: self.by_region.len() as u64 }
+    /// By the number of an owner's region, that of its value. It holds until a value comes or goes.
+    pub(crate) fn by_region(&self) -> &[u32] {
+        &self.by_region
     }
 }

@@ -150,7 +150,7 @@ impl<H: Host> Runtime<H> {
             Ok(Update::Evicted(at, old)) => (at, Some(old)),
             Err(errno) => return Ok(Err(errno)),
         };
-        self.owned[map as usize] = this.owned();
+        self.map_views[map as usize] = this.view();
         if let Some(old) = evicted {
             self.dispose_value(host, map, old);
         }
@@ -164,7 +164,7 @@ impl<H: Host> Runtime<H> {
     pub(crate) fn remove(&mut self, host: &mut H, map: u32, key: &[u8]) -> Result<(), i64> {
         let this = self.maps.get_mut(map as usize).ok_or(EINVAL)?;
         let value = this.delete(key)?;
-        self.owned[map as usize] = this.owned();
+        self.map_views[map as usize] = this.view();
         let own_region = matches!(this.body, Body::Storage(_));
         self.dispose_value(host, map, value);
         if own_region {

@@ -244,8 +244,15 @@ fn kernel_functions_may_call_back_into_the_image() {
         rt.charge(1000);
         Ok(inner.r0 * 2)
     }
-    let rows =
-        vec![Kfunc { name: "twice", arity: 1..=1, contexts: 0, cost: 7, run: twice, absent: None }];
+    let rows = vec![Kfunc {
+        name: "twice",
+        arity: 1..=1,
+        contexts: 0,
+        cost: 7,
+        run: twice,
+        absent: None,
+        simple: None,
+    }];
     let builder = Builder::new()
         .function("main", vec![mov(6, 1), mov(1, 20), kfunc("twice"), alu64r(ADD, 0, 6), exit()])
         .function("inner", vec![mov(6, 9), movr(0, 1), alu64(ADD, 0, 1), exit()]);
@@ -261,8 +268,15 @@ fn endless_nesting_by_kernel_functions_is_a_fault() {
     fn again(host: &mut TestHost, rt: &mut Runtime<TestHost>, _: &[u64; 5]) -> Result<u64, Fault> {
         rt.call(host, FuncId(0), &[]).map(|ret| ret.r0)
     }
-    let rows =
-        vec![Kfunc { name: "again", arity: 0..=0, contexts: 0, cost: 0, run: again, absent: None }];
+    let rows = vec![Kfunc {
+        name: "again",
+        arity: 0..=0,
+        contexts: 0,
+        cost: 0,
+        run: again,
+        absent: None,
+        simple: None,
+    }];
     let builder = Builder::new().function("main", vec![kfunc("again"), exit()]);
     let mut machine = builder.start_with(TestHost::new(), rows);
     let fault = machine.call(0, &[]).unwrap_err();
