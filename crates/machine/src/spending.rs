@@ -14,6 +14,8 @@ pub(crate) struct Spending {
     /// When that is over.
     until_ns: u64,
     instructions: u64,
+    /// How many may be.
+    limit: u64,
 }
 
 impl System {
@@ -25,20 +27,15 @@ impl System {
         self.config.budget_per_second.saturating_mul(u64::from(self.nr_cpus()))
     }
 
-    fn spent(&self) -> u64 {
-        let spending = &self.hosted.spending;
-        if self.now_ns < spending.until_ns {
-            spending.instructions
-        } else {
-            0
-        }
-    }
-
     /// Whether programs may run, after `more` instructions that are not counted yet. Ejecting takes
     /// effect after the current step only, which may call for each of many tasks.
     #[inline]
     pub fn may_execute(&self, more: u64) -> bool {
-        self.spent().saturating_add(more) <= self.spending_limit()
+        let spending = &self.hosted.spending;
+        if self.now_ns < spending.until_ns {
+            return spending.instructions.saturating_add(more) <= spending.limit;
+        }
+        more <= self.spending_limit()
     }
 
     /// Counts what a program executed, and ejects the scheduler if that is too much.
@@ -48,19 +45,21 @@ impl System {
         if self.hosted.is_fair {
             return;
         }
-        let spent = self.spent().saturating_add(instructions);
         if self.now_ns >= self.hosted.spending.until_ns {
             self.begin_second();
         }
-        self.hosted.spending.instructions = spent;
-        if spent > self.spending_limit() {
+        let spending = &mut self.hosted.spending;
+        spending.instructions = spending.instructions.saturating_add(instructions);
+        if spending.instructions > spending.limit {
+            let spent = spending.instructions;
             self.overspent(spent);
         }
     }
 
     #[cold]
     fn begin_second(&mut self) {
-        self.hosted.spending.until_ns = (self.second() + 1) * SECOND_NS;
+        let (until_ns, limit) = ((self.second() + 1) * SECOND_NS, self.spending_limit());
+        self.hosted.spending = Spending { until_ns, instructions: 0, limit };
     }
 
     #[cold]
