@@ -11,6 +11,7 @@ mod arena;
 pub mod handle;
 mod shared;
 mod sparse;
+mod stays;
 mod windows;
 
 pub use shared::SharedBytes;
@@ -20,6 +21,7 @@ pub use windows::Window;
 use crate::error::{Fault, FaultKind};
 use rustc_hash::FxHashMap;
 use sparse::Sparse;
+use stays::Stays;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -86,17 +88,6 @@ struct Region {
     rule: Rule,
     name: u32,
     stays: Stays,
-}
-
-/// For how long a region has its size, and may be accessed as it may now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stays {
-    /// Until it is freed.
-    Free,
-    /// Until [`Memory::end`]. Its bytes may become somebody else's.
-    Kept,
-    /// As long as the address space, where it is.
-    Lasts,
 }
 
 impl Region {
@@ -237,23 +228,6 @@ impl Memory {
         let name = self.name_id(name);
         let region = Region::new(zeroed(size), Rule::Plain, name);
         self.insert(Region { stays: Stays::Lasts, ..region })
-    }
-
-    /// From now on a region is there until [`Memory::end`], with the same size and rights.
-    pub(crate) fn keep(&mut self, addr: u64) {
-        if let Some(region) = self.regions.get_mut((addr >> 32) as usize) {
-            region.stays = Stays::Kept;
-        }
-    }
-
-    /// Frees a region that was kept: no code runs any more that counts on it.
-    pub(crate) fn end(&mut self, addr: u64) {
-        if let Some(region) = self.regions.get_mut((addr >> 32) as usize) {
-            if region.stays == Stays::Kept {
-                region.stays = Stays::Free;
-            }
-        }
-        self.free(addr);
     }
 
     /// Registers the layout of a kernel type.
