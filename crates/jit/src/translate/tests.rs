@@ -100,7 +100,7 @@ fn insn(count: usize) -> impl Strategy<Value = Insn> {
             src
         }),
         (reg(), reg()).prop_map(|(dst, src)| Insn::FromArena { dst, src }),
-        Just(Insn::Call { function: 0 }),
+        (0usize..4).prop_map(|function| Insn::Call { function }),
         (any::<[u32; 2]>(), simple()).prop_map(|([callee, cost], simple)| Insn::CallHost {
             callee,
             cost,
@@ -111,13 +111,32 @@ fn insn(count: usize) -> impl Strategy<Value = Insn> {
     ]
 }
 
+/// The same as a part of so many functions, from an instruction on.
+fn moved(insn: Insn, start: usize, functions: usize) -> Insn {
+    match insn {
+        Insn::Call { function } => Insn::Call { function: function % functions },
+        Insn::Jump { target } => Insn::Jump { target: target + start },
+        Insn::MayGoto { target } => Insn::MayGoto { target: target + start },
+        Insn::Branch { test, wide, left, right, target } => {
+            Insn::Branch { test, wide, left, right, target: target + start }
+        }
+        insn => insn,
+    }
+}
+
+/// Functions that may call each other. The last instruction of each is not gone beyond.
 fn listing() -> impl Strategy<Value = Listing> {
-    (1usize..40).prop_flat_map(|count| {
-        prop::collection::vec(insn(count), count).prop_map(move |insns| Listing {
-            functions: std::iter::once(0..count).collect(),
-            kept: vec![Kept { region: 0, bytes: 100, storable: true }],
-            insns,
-        })
+    let function = (1usize..40).prop_flat_map(|count| prop::collection::vec(insn(count), count));
+    prop::collection::vec(function, 1..4).prop_map(|functions| {
+        let (mut ranges, mut insns, count) = (Vec::new(), Vec::new(), functions.len());
+        for function in functions {
+            let start = insns.len();
+            insns.extend(function.into_iter().map(|insn| moved(insn, start, count)));
+            insns.push(Insn::Exit);
+            ranges.push(start..insns.len());
+        }
+        let kept = vec![Kept { region: 0, bytes: 100, storable: true }];
+        Listing { functions: ranges, kept, insns }
     })
 }
 
@@ -129,8 +148,19 @@ proptest! {
         let liveness = Liveness::of(&listing);
         let place = |_: usize| None;
 
-        let code = translate(&listing, &liveness, &listing.functions[0], &place);
+        for function in &listing.functions {
+            let code = translate(&listing, &liveness, function, &place);
 
-        prop_assert!(code.as_ref().is_ok_and(|code| !code.is_empty()), "{code:?}");
+            prop_assert!(code.as_ref().is_ok_and(|code| !code.is_empty()), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_before_an_instruction_follows_from_what_is_read_behind_it(
+        listing in listing(),
+    ) {
+        let liveness = Liveness::of(&listing);
+
+        prop_assert!(liveness.is_complete(&listing));
     }
 }
