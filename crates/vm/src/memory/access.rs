@@ -299,11 +299,16 @@ impl Memory {
     pub fn set_all_u64(&mut self, addr: u64, values: &[u64]) {
         let region = self.regions.get_mut((addr >> 32) as usize);
         let bytes = region.and_then(|region| region.data.get_mut(addr as u32 as usize..));
-        if let Some(bytes) = bytes.filter(|bytes| bytes.len() >= 8 * values.len()) {
-            for (place, value) in bytes.chunks_exact_mut(8).zip(values) {
-                place.copy_from_slice(&value.to_le_bytes());
+        let place = bytes.and_then(|bytes| bytes.get_mut(..8 * values.len()));
+        // of the few that there usually are without a call
+        match (place, values) {
+            (Some(place), &[one]) => return place.copy_from_slice(&one.to_le_bytes()),
+            (Some(place), &[one, two]) => {
+                let (first, second) = place.split_at_mut(8);
+                first.copy_from_slice(&one.to_le_bytes());
+                return second.copy_from_slice(&two.to_le_bytes());
             }
-            return;
+            _ => {}
         }
         for (at, value) in (0u64..).zip(values) {
             self.set_u64(addr + 8 * at, *value);

@@ -231,3 +231,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn words_of_the_host_are_stored_one_after_the_other() {
+    for count in 0..=5 {
+        let mut memory = Memory::new();
+        let addr = memory.alloc("words", 48, Perm::ReadOnly);
+        let words: Vec<u64> = (1..=count).map(|word| word << 40 | word).collect();
+
+        memory.set_all_u64(addr + 8, &words);
+
+        let stored: Vec<u64> = (0..6).map(|at| memory.get_u64(addr + 8 * at)).collect();
+        let mut expected = vec![0; 6];
+        expected[1..=words.len()].copy_from_slice(&words);
+        assert_eq!(stored, expected);
+    }
+}
