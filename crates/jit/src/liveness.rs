@@ -4,7 +4,6 @@
 
 use crate::flow::leads;
 use rota_vm::engine::{Alu, Change, Insn, Listing, Operand, Simple};
-use std::ops::Range;
 
 /// A set of r0..=r9.
 pub(crate) type Set = u16;
@@ -52,21 +51,6 @@ pub(crate) fn fetches(how: Change) -> bool {
     }
 }
 
-/// Of each function, those that call it.
-fn callers(listing: &Listing) -> Vec<Vec<usize>> {
-    let mut callers = vec![Vec::new(); listing.functions.len()];
-    for (caller, function) in listing.functions.iter().enumerate() {
-        for insn in &listing.insns[function.clone()] {
-            let Insn::Call { function } = *insn else { continue };
-            if let Some(known) = callers.get_mut(function).filter(|known| !known.contains(&caller))
-            {
-                known.push(caller);
-            }
-        }
-    }
-    callers
-}
-
 /// What a helper reads that calls nothing back.
 fn read_by(simple: Simple) -> Set {
     match simple {
@@ -104,39 +88,19 @@ impl Liveness {
     fn with_exit(listing: &Listing, at_exit: Set) -> Self {
         let before = vec![0; listing.insns.len() + 1];
         let mut found = Self { before, at_exit, inherited: 0 };
-        let callers = callers(listing);
-        let mut open: Vec<usize> = (0..listing.functions.len()).collect();
-        while let Some(number) = open.pop() {
-            let function = &listing.functions[number];
-            let entry = found.before[function.start];
-            found.look_at(listing, function);
-            let now = found.before[function.start];
-            let mut again = |number: usize| {
-                if !open.contains(&number) {
-                    open.push(number);
-                }
-            };
-            if now & KEPT & !found.inherited != 0 {
-                found.inherited |= now & KEPT;
-                (0..listing.functions.len()).for_each(again);
-            } else if now != entry {
-                callers[number].iter().for_each(|&caller| again(caller));
-            }
-        }
-        found
-    }
-
-    /// Looks at a function until nothing more is read, as far as is known of others.
-    fn look_at(&mut self, listing: &Listing, function: &Range<usize>) {
         loop {
             let mut changed = false;
-            for at in function.clone().rev() {
-                let set = self.transfer(listing, at);
-                changed |= set != self.before[at];
-                self.before[at] = set;
+            for at in (0..listing.insns.len()).rev() {
+                let set = found.transfer(listing, at);
+                changed |= set != found.before[at];
+                found.before[at] = set;
             }
+            let entries = listing.functions.iter().map(|function| found.before[function.start]);
+            let inherited = entries.fold(0, |all, set| all | set) & KEPT;
+            changed |= inherited != found.inherited;
+            found.inherited = inherited;
             if !changed {
-                return;
+                return found;
             }
         }
     }
