@@ -219,9 +219,10 @@ pub(crate) unsafe fn run(context: *mut Context<'_>, function: usize) -> u64 {
     // SAFETY: as in `host`.
     let code = unsafe { (*context).code };
     match code.entry(function) {
-        // SAFETY: compiled code accesses the context, the registers, the windows, and of what a window
-        // says only bytes inside it; all of these are there until the guest changes them, which it does
-        // only when called, and then the context is renewed.
+        // SAFETY: compiled code accesses the context, the registers, the windows and views of maps; of what a
+        // window says only bytes inside it, of a region that is kept only its bytes, of a map's values
+        // those of its regions. All of these are there until the guest changes them, which it does only
+        // when called, and then the context is renewed.
         Some(entry) => unsafe { entry(context) },
         None => {
             // SAFETY: as in `host`.
