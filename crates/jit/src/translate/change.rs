@@ -39,10 +39,7 @@ impl Translator<'_> {
                 }
             };
         if let Some(place) = place {
-            match bytes {
-                8 => self.change_wide(place, how, register)?,
-                _ => self.change_half(place, how, register)?,
-            }
+            self.change_at(place, bytes == 8, how, register)?;
         }
         if let Some(label) = otherwise {
             let back = self.a.create_label();
@@ -58,44 +55,41 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn change_wide(&mut self, place: AsmMemoryOperand, how: Change, src: AsmRegister64) -> Encoded {
-        let place = qword_ptr(place);
+    fn change_at(
+        &mut self,
+        place: AsmMemoryOperand,
+        wide: bool,
+        how: Change,
+        src: AsmRegister64,
+    ) -> Encoded {
+        let (whole, half, src_half) = (qword_ptr(place), dword_ptr(place), low(src));
         if fetches(how) {
-            self.a.mov(rdi, place)?;
+            match wide {
+                true => self.a.mov(rdi, whole)?,
+                false => self.a.mov(edi, half)?,
+            }
         }
-        match how {
-            Change::Add { .. } => self.a.add(place, src)?,
-            Change::Or { .. } => self.a.or(place, src)?,
-            Change::And { .. } => self.a.and(place, src)?,
-            Change::Xor { .. } => self.a.xor(place, src)?,
-            Change::Exchange => self.a.mov(place, src)?,
-            Change::CompareExchange => self.a.cmpxchg(place, src)?,
-        }
-        if fetches(how) {
-            self.a.mov(src, rdi)?;
-        }
-        Ok(())
-    }
-
-    fn change_half(&mut self, place: AsmMemoryOperand, how: Change, src: AsmRegister64) -> Encoded {
-        let (place, src) = (dword_ptr(place), low(src));
-        if fetches(how) {
-            self.a.mov(edi, place)?;
-        }
-        match how {
-            Change::Add { .. } => self.a.add(place, src)?,
-            Change::Or { .. } => self.a.or(place, src)?,
-            Change::And { .. } => self.a.and(place, src)?,
-            Change::Xor { .. } => self.a.xor(place, src)?,
-            Change::Exchange => self.a.mov(place, src)?,
-            Change::CompareExchange => {
-                self.a.cmpxchg(place, src)?;
+        match (how, wide) {
+            (Change::Add { .. }, true) => self.a.add(whole, src)?,
+            (Change::Add { .. }, false) => self.a.add(half, src_half)?,
+            (Change::Or { .. }, true) => self.a.or(whole, src)?,
+            (Change::Or { .. }, false) => self.a.or(half, src_half)?,
+            (Change::And { .. }, true) => self.a.and(whole, src)?,
+            (Change::And { .. }, false) => self.a.and(half, src_half)?,
+            (Change::Xor { .. }, true) => self.a.xor(whole, src)?,
+            (Change::Xor { .. }, false) => self.a.xor(half, src_half)?,
+            (Change::Exchange, true) => self.a.mov(whole, src)?,
+            (Change::Exchange, false) => self.a.mov(half, src_half)?,
+            (Change::CompareExchange, true) => self.a.cmpxchg(whole, src)?,
+            (Change::CompareExchange, false) => {
+                self.a.cmpxchg(half, src_half)?;
                 // of what was there already the high half is left
                 self.a.mov(eax, eax)?;
             }
         }
         if fetches(how) {
-            self.a.mov(src, edi)?;
+            // what was fetched of 4 bytes has a high half of 0
+            self.a.mov(src, rdi)?;
         }
         Ok(())
     }

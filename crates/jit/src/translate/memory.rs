@@ -28,7 +28,9 @@ const _: () = assert!(size_of::<Window>() == 1 << WINDOW_BITS);
 /// Whether an instruction may access the stack by the frame pointer, or by a sum of it.
 pub(super) fn may_use_stack(insn: &Insn) -> bool {
     match *insn {
-        Insn::Load { base, .. } | Insn::Store { base, .. } => base == 10,
+        Insn::Load { base, .. } | Insn::Store { base, .. } | Insn::Change { base, .. } => {
+            base == 10
+        }
         Insn::Alu { op: Alu::Mov, by, .. } => by == Operand::Reg(10),
         _ => false,
     }
